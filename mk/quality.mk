@@ -6,7 +6,7 @@ SOURCES := plugins tests
 lint: tools ## ruff, mypy strict, yamllint, ansible-lint (production profile)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
-	@$(BIN)/mypy $(SOURCES)
+	@$(BIN)/mypy $(addprefix $(COLLECTION)/,$(SOURCES))
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/ansible-lint --offline --profile production
 

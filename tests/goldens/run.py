@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Inference Ops contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compare what we judge with what the real programs did: ``run.py FOLDER [PART ...]``.
+"""Compare what we judge with what the real programs did: ``python -m …tests.goldens.run FOLDER [PART ...]``.
 
 Prints a table a part, the first difference of each group, and closes with
 ``goldens: <n> equal, <n> different, <n> not supported``. Exits 0 only when all are equal.
@@ -17,7 +17,9 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from ansible_collections.inference_ops.dynamo.tests.goldens.rows import STATUSES, Row
+
+PACKAGE = "ansible_collections.inference_ops.dynamo.tests.goldens"
 PARTS = ("render", "pull_secrets", "fit", "triage")
 #: How much of a first difference is shown without --verbose.
 DETAIL = 300
@@ -35,40 +37,29 @@ def main(argv: list[str]) -> int:
     if not options.folder.is_dir():
         print(f"goldens: skipped, there is no folder {options.folder}")
         return 0
-    _make_importable()
-    from rows import STATUSES, Row
-
     total: Counter[str] = Counter()
     for part in options.parts or PARTS:
         began = time.monotonic()
-        rows: list[Row] = list(importlib.import_module(part).run(options.folder))
+        rows: list[Row] = list(importlib.import_module(f"{PACKAGE}.{part}").run(options.folder))
         if not rows:
             print(f"{part}: nothing in {options.folder}")
             continue
         total.update(row.status for row in rows)
         print(f"\n{part}: {len(rows)} comparisons in {time.monotonic() - began:.1f} s")
-        _table(rows, STATUSES, options.verbose)
+        _table(rows, options.verbose)
     print(f"\ngoldens: {total['equal']} equal, {total['different']} different, {total['not supported']} not supported")
     return 0 if total["equal"] and set(total) == {"equal"} else 1
 
 
-def _make_importable() -> None:
-    root = HERE.parents[1]
-    sys.path[:0] = [str(HERE), str(root / "tests" / "unit")]
-    from conftest import link_collection
-
-    sys.path.insert(0, str(link_collection(root)))
-
-
-def _table(rows: Iterable, statuses: tuple[str, ...], verbose: bool) -> None:  # type: ignore[type-arg]  # Row is imported late
-    groups: dict[str, list] = {}  # type: ignore[type-arg]
+def _table(rows: Iterable[Row], verbose: bool) -> None:
+    groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.group, []).append(row)
     width = max(map(len, groups))
-    print(f"  {'':{width}}  " + "  ".join(f"{status:>13}" for status in statuses))
+    print(f"  {'':{width}}  " + "  ".join(f"{status:>13}" for status in STATUSES))
     for group, members in sorted(groups.items()):
         counts = Counter(row.status for row in members)
-        print(f"  {group:{width}}  " + "  ".join(f"{counts[status]:13}" for status in statuses))
+        print(f"  {group:{width}}  " + "  ".join(f"{counts[status]:13}" for status in STATUSES))
     for group, members in sorted(groups.items()):
         wrong = [row for row in members if row.status != "equal"]
         for row in wrong if verbose else wrong[:1]:

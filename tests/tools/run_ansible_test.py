@@ -47,7 +47,7 @@ def stage(build: Path) -> Path:
 
 
 def seed_get_pip(home: Path) -> None:
-    """Put a stand-in where ansible-test caches get-pip: Python's own pip does, and the download site may be out of reach."""
+    """Put Python's own pip where ansible-test caches get-pip: the site it comes from may be out of reach."""
     from ansible_test._internal import python_requirements
 
     source = Path(python_requirements.__file__).read_text(encoding="utf-8")

@@ -17,8 +17,40 @@ CORE = PLUGINS / "module_utils" / "core"
 
 #: What the core may import besides itself: libraries that compute and touch nothing outside.
 PURE = frozenset(
-    "__future__ abc base64 binascii bisect collections colorsys copy dataclasses datetime decimal difflib enum fractions functools "
-    "hashlib heapq html ipaddress itertools json keyword math operator re shlex string struct textwrap types typing unicodedata".split()
+    {
+        "__future__",
+        "abc",
+        "base64",
+        "binascii",
+        "bisect",
+        "collections",
+        "colorsys",
+        "copy",
+        "dataclasses",
+        "datetime",
+        "decimal",
+        "difflib",
+        "enum",
+        "fractions",
+        "functools",
+        "hashlib",
+        "heapq",
+        "html",
+        "ipaddress",
+        "itertools",
+        "json",
+        "keyword",
+        "math",
+        "operator",
+        "re",
+        "shlex",
+        "string",
+        "struct",
+        "textwrap",
+        "types",
+        "typing",
+        "unicodedata",
+    }
 )
 #: Names of pure libraries that reach for a clock.
 IMPURE_CALLS = frozenset({"now", "utcnow", "today"})

@@ -75,10 +75,14 @@ class PodDemand:
         if role not in ROLES:
             raise InputError("unknown role", where=where, field="role", found=shown(role))
         if isinstance(replica, bool) or not isinstance(replica, int) or replica < 0:
-            raise InputError("replica must be a whole number from 0", where=where, field="replica", found=shown(replica))
+            raise InputError(
+                "replica must be a whole number from 0", where=where, field="replica", found=shown(replica)
+            )
         gangs = data.get("gangs") or []
         if not isinstance(gangs, list) or not all(isinstance(gang, Mapping) and gang.get("name") for gang in gangs):
-            raise InputError("gangs must be a list of mappings with a name", where=where, field="gangs", found=shown(gangs))
+            raise InputError(
+                "gangs must be a list of mappings with a name", where=where, field="gangs", found=shown(gangs)
+            )
         return cls(
             name=str(data.get("name") or pod.get("metadata", {}).get("name") or ""),
             component=str(data.get("component") or ""),
