@@ -16,6 +16,7 @@ COLLECTIONS := $(BUILD)/collections
 COLLECTION := $(COLLECTIONS)/ansible_collections/inference_ops/dynamo
 GOLDENS ?= ../shared/goldens
 
+export PATH := $(BIN):$(PATH)
 export ANSIBLE_COLLECTIONS_PATH := $(COLLECTIONS)
 export ANSIBLE_HOME := $(BUILD)/ansible
 export PYTHONPYCACHEPREFIX := $(BUILD)/pycache
