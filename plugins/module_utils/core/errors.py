@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # not frozen: Python sets __traceback__ on an exception that passes a context manager
 class InputError(ValueError):
     """Input that cannot be used, told so that a person can mend it.
 
@@ -25,9 +25,7 @@ class InputError(ValueError):
 
     def __str__(self) -> str:
         place = ": ".join(
-            part
-            for part in (self.where, self.component and f"component {self.component}", self.field)
-            if part
+            part for part in (self.where, self.component and f"component {self.component}", self.field) if part
         )
         text = f"{place}: {self.problem}" if place else self.problem
         if self.found:
