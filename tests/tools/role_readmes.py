@@ -76,7 +76,12 @@ def readme(role: Path) -> str:
         lines += [title, ""]
         if entry != "main":
             lines += [markup(f"{spec['short_description']}."), ""]
-        lines += ["| variable | type | default | meaning |", "| --- | --- | --- | --- |", *option_rows(spec["options"]), ""]
+        lines += [
+            "| variable | type | default | meaning |",
+            "| --- | --- | --- | --- |",
+            *option_rows(spec["options"]),
+            "",
+        ]
     return "\n".join(lines).rstrip() + "\n"
 
 

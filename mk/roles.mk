@@ -1,0 +1,8 @@
+# What the roles' papers are made from.
+.PHONY: docs
+docs: tools ## Write the roles' READMEs from their argument specifications
+	@$(BIN)/python tests/tools/role_readmes.py roles
+
+.PHONY: docs-check
+docs-check: tools ## Check that the roles' READMEs and defaults agree with their argument specifications
+	@$(BIN)/python tests/tools/role_readmes.py roles --check
