@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 #: Name of the field manager of everything we apply ourselves.
-FIELD_MANAGER = "inference_ops.dynamo"
+FIELD_MANAGER = "inference-ops-dynamo"
 #: Objects a page: what kubectl asks for too.
 PAGE = 500
 #: How often a list whose continuation expired under way is begun anew.
