@@ -1,0 +1,81 @@
+# Copyright (c) 2026 Inference Ops contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a fresh cluster gets: nodes, storage, and the kinds of controllers that are absent here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import yaml
+
+from .api import Api, wait_until
+from .paths import HERE, ClusterError
+from .pools import Pools, node_objects, storage_objects
+
+CRDS = HERE / "manifests" / "crds"
+# Operators tell by the presence of these groups which pathway they may take.
+APIS = {
+    "dynamo": ("nvidia.com.yaml",),
+    "lws": ("leaderworkerset.yaml", "volcano.yaml"),
+    "grove": ("grove.yaml",),
+    "inference": ("inference.yaml",),
+}
+
+
+def check_apis(names: Iterable[str]) -> None:
+    if unknown := sorted(set(names) - set(APIS)):
+        raise ClusterError(f"unknown API sets: {', '.join(unknown)}; known are {', '.join(APIS)}")
+
+
+def crd_objects(names: Sequence[str]) -> list[dict[str, Any]]:
+    """The CustomResourceDefinitions of these API sets."""
+    documents: list[dict[str, Any]] = []
+    for name in names:
+        for file in APIS[name]:
+            documents += [item for item in yaml.safe_load_all((CRDS / file).read_text()) if item]
+    return documents
+
+
+def _established(api: Api, names: Sequence[str]) -> bool:
+    for item in api.list("apiextensions.k8s.io/v1", "CustomResourceDefinition"):
+        if item["metadata"]["name"] in names:
+            conditions = {entry["type"]: entry["status"] for entry in item.get("status", {}).get("conditions") or []}
+            if conditions.get("Established") != "True":
+                return False
+    return True
+
+
+def _nodes_ready(api: Api) -> bool:
+    return all(
+        any(entry["type"] == "Ready" and entry["status"] == "True" for entry in node["status"].get("conditions") or [])
+        for node in api.list("v1", "Node")
+    )
+
+
+def _default_accounts(api: Api) -> bool:
+    """Pods of a namespace are refused until its default service account is there."""
+    return api.get("v1", "ServiceAccount", "default", "default") is not None
+
+
+def install_apis(api: Api, names: Sequence[str]) -> None:
+    crds = crd_objects(names)
+    for crd in crds:
+        api.apply(crd)
+    wait_until("custom resources", lambda: _established(api, [crd["metadata"]["name"] for crd in crds]))
+    # Discovery follows a moment later.
+    for crd in crds:
+        for version in crd["spec"]["versions"]:
+            api_version = f"{crd['spec']['group']}/{version['name']}"
+            kind = crd["spec"]["names"]["kind"]
+            wait_until(f"{kind} in {api_version}", lambda v=api_version, k=kind: api.path(v, k))
+
+
+def install(api: Api, pools: Pools, apis: Sequence[str]) -> None:
+    """Create all and wait until pods can be scheduled."""
+    for item in [*storage_objects(pools), *node_objects(pools)]:
+        api.create(item)
+    install_apis(api, apis)
+    wait_until("nodes Ready", lambda: _nodes_ready(api))
+    wait_until("the default service account", lambda: _default_accounts(api))
