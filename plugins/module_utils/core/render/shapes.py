@@ -6,7 +6,7 @@
 The operator works on Go structs: a zero value cannot be told from a missing one, a pointer can. The table below says
 per field which it is (Kubernetes 1.34, ``core/v1``). Field kinds:
 
-``s i b`` string, number, boolean; ``q`` quantity; ``x`` number-or-string; ``any`` JSON as it stands;
+``s i n b`` string, whole number, number, boolean; ``q`` quantity; ``x`` number-or-string; ``any`` JSON as it stands;
 ``T`` struct; ``[k]`` list; ``{k}`` map from strings. After a scalar or struct: ``*`` pointer (may be zero),
 ``!`` value that is printed even when zero.
 """
@@ -126,7 +126,7 @@ ClaimResources: limits {q}, requests {q}
 ImageVolume: reference s, pullPolicy s
 """
 
-_SCALARS = frozenset({"s", "i", "b", "q", "x", "any"})
+_SCALARS = frozenset({"s", "i", "n", "b", "q", "x", "any"})
 _ZERO: tuple[object, ...] = ("", 0, False)
 
 
@@ -148,7 +148,8 @@ class Kind:
 Shape = Mapping[str, Kind]
 
 
-def _kind(text: str) -> Kind:
+def kind_of(text: str) -> Kind:
+    """Read one field kind of the table."""
     always, text = text.endswith("!"), text.rstrip("!")
     pointer, text = text.endswith("*"), text.rstrip("*")
     if text.startswith("["):
@@ -163,7 +164,7 @@ def _parse(table: str) -> dict[str, Shape]:
     for block in table.strip().replace("\n  ", " ").splitlines():
         name, fields = block.split(":", 1)
         pairs = (field.split() for field in fields.split(","))
-        shapes[name] = {key: _kind(kind) for key, kind in pairs}
+        shapes[name] = {key: kind_of(kind) for key, kind in pairs}
     return shapes
 
 
