@@ -1,6 +1,6 @@
 # What the roles' papers are made from.
-.PHONY: docs
-docs: tools ## Write the roles' READMEs from their argument specifications
+.PHONY: docs-roles
+docs-roles: tools ## Write the roles' READMEs from their argument specifications
 	@$(BIN)/python tests/tools/role_readmes.py roles
 
 .PHONY: docs-check

@@ -62,7 +62,7 @@ def readme(role: Path) -> str:
     main = specs["main"]
     notes = (role / "meta" / "readme.md").read_text(encoding="utf-8").strip()
     lines = [
-        "<!-- Made by `make docs` from meta/argument_specs.yml and meta/readme.md: change those. -->",
+        "<!-- Made by `make docs-roles` from meta/argument_specs.yml and meta/readme.md: change those. -->",
         f"# {COLLECTION}.{role.name}",
         "",
         markup(f"{main['short_description']}."),
@@ -114,7 +114,7 @@ def main() -> int:
         if not arguments.check:
             file.write_text(text, encoding="utf-8")
         elif not file.exists() or file.read_text(encoding="utf-8") != text:
-            problems.append(f"{role.name}: README.md is not up to date, run `make docs`")
+            problems.append(f"{role.name}: README.md is not up to date, run `make docs-roles`")
     for problem in problems:
         print(problem, file=sys.stderr)
     print(f"{len(roles)} roles, {len(problems)} problems")
