@@ -11,10 +11,10 @@ short_description: Keep the record of one deployment, atomically and schema-chec
 version_added: 0.1.0
 description:
   - Creates, reads and changes C(deployment_ledger.json), the record of one deployment of one DynamoGraphDeployment.
-  - The ledger is checked against its rules before and after each change; a ledger that does not hold them is refused and left as it is.
-    The same rules stand as JSON Schema in C(docs/schemas/deployment_ledger.schema.json).
-  - The file is written beside its place, flushed to the disk and then renamed, so a killed run leaves the old ledger or the new one
-    and never a part of one.
+  - The ledger is checked against its rules before and after each change; a ledger that does not hold them is refused
+    and left as it is. The same rules stand as JSON Schema in C(docs/schemas/deployment_ledger.schema.json).
+  - The file is written beside its place, flushed to the disk and then renamed, so a killed run leaves the old ledger
+    or the new one and never a part of one.
   - With none of O(set), O(set_once) and O(append) the ledger is only read.
 options:
   path:
@@ -23,23 +23,25 @@ options:
     required: true
   set:
     description:
-      - Fields to set. A mapping is merged into the mapping that is there; a list or a single value replaces what is there.
-      - Setting RV(ledger.status) is checked against the allowed steps from one status to the next.
-      - Setting RV(ledger.status) from V(torn_down) back to V(prepared) starts a new holding. What the earlier one held is
-        kept in RV(ledger.earlier_holdings).
+      - Fields to set. A mapping is merged into the mapping that is there; a list or a single value replaces what is
+        there.
+      - A RV(ledger.status) is checked against the allowed steps from one status to the next.
     type: dict
     default: {}
   set_once:
     description:
-      - Fields to set only where they are not there yet or null, for moments that must stay as they were first seen, such as
-        V(allocated_at), V(torn_down_at) and V(timings.apply_started_at).
+      - Fields to set only where they are not there yet or null, for moments that must stay as they were first seen,
+        such as V(allocated_at), V(torn_down_at) and V(timings.apply_started_at).
+      - A status V(prepared) is set where there is none, after V(blocked), and where V(torn_down_at) says that what
+        was deployed is gone. The last starts a new holding, and what the earlier one held moves to
+        RV(ledger.earlier_holdings).
     type: dict
     default: {}
   append:
     description:
       - Entries to append, as a mapping of the list's name to a list of entries.
-      - An entry whose C(id) is in the list already replaces that entry's fields. An entry without C(id) that equals one in the list,
-        its C(at) left aside, is not appended again. So a rerun never records the same thing twice.
+      - An entry whose C(id) is in the list already replaces that entry's fields. An entry without C(id) that equals
+        one in the list, its C(at) left aside, is not appended again. So a rerun never records the same thing twice.
     type: dict
     default: {}
   must_exist:
@@ -71,6 +73,7 @@ EXAMPLES = r"""
       namespace: serving
       source_dgd_path: inputs/user_provided_dgd.yaml
       source_dgd_sha256: "{{ handoff.dgd.sha256 }}"
+    set_once:
       status: prepared
 
 - name: Record a failed attempt
@@ -99,12 +102,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ledger:
-  description: The whole ledger after the change (in check mode, as it would be). An empty mapping where there is none.
+  description:
+    - The whole ledger after the change (in check mode, as it would be). An empty mapping where there is none.
   returned: success
   type: dict
   contains:
     status:
-      description: One of C(prepared), C(applying), C(waiting), C(ready), C(succeeded), C(blocked) and C(torn_down).
+      description:
+        - One of C(prepared), C(applying), C(waiting), C(ready), C(succeeded) and C(blocked).
+        - Whether the deployment still lives is told by C(torn_down_at), which is null until it is gone.
       type: str
     earlier_holdings:
       description: What the same iteration held before it was torn down and deployed again.
@@ -123,3 +129,77 @@ path:
   returned: success
   type: str
 """
+
+import hashlib
+import os
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger import (
+    LedgerChange,
+    change_ledger,
+    dump_ledger,
+    parse_ledger,
+)
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.store import read_if_there, update_file
+
+ARGUMENTS: dict[str, Any] = {
+    "path": {"type": "path", "required": True},
+    "set": {"type": "dict", "default": {}},
+    "set_once": {"type": "dict", "default": {}},
+    "append": {"type": "dict", "default": {}},
+    "must_exist": {"type": "bool", "default": False},
+}
+
+
+def changed_text(path: str, before: bytes | None, change: LedgerChange, must_exist: bool) -> bytes:
+    """Return the ledger's new content; a change of nothing keeps every byte."""
+    if before is None and must_exist:
+        raise InputError("no such ledger", where=path)
+    try:
+        ledger = parse_ledger(before.decode(), path) if before is not None else None
+    except UnicodeDecodeError as error:
+        raise InputError("not a ledger: no UTF-8 text", where=path) from error
+    after = change_ledger(ledger, change, path)
+    return before if before is not None and after == ledger else dump_ledger(after).encode()
+
+
+def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+    """Read or change the ledger; return the module's result."""
+    path = str(params["path"])
+    change = LedgerChange(set=params["set"], set_once=params["set_once"], append=params["append"])
+    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+        raise InputError("the folder does not exist", where=path)
+    if change.empty and not params["must_exist"] and read_if_there(path) is None:
+        return {"changed": False, "ledger": {}, "exists": False, "sha256": "", "path": path}
+    if check_mode or change.empty:
+        before = read_if_there(path)
+        after = changed_text(path, before, change, params["must_exist"])
+    else:
+        before, after = update_file(path, lambda text: changed_text(path, text, change, params["must_exist"]))
+    return {
+        "changed": before != after,
+        "ledger": parse_ledger(after.decode(), path),
+        "exists": before is not None or not check_mode,
+        "sha256": hashlib.sha256(after).hexdigest(),
+        "path": path,
+        "diff": {
+            "before_header": path,
+            "after_header": path,
+            "before": (before or b"").decode(),
+            "after": after.decode(),
+        },
+    }
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    try:
+        module.exit_json(**run(module.params, module.check_mode))
+    except InputError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -10,9 +10,10 @@ module: deployment_report
 short_description: Write a plan or a deployment as one self-contained page
 version_added: 0.1.0
 description:
-  - Writes a report as one HTML file that needs no network (it is readable in light and dark and on paper), and the same as Markdown.
-  - It shows the verdict, the findings with their remedies (the worst first), where each pod goes, pull secrets, pods, the run's timeline,
-    the smoke test, the ledger and the commands that take the deployment down.
+  - Writes a report as one HTML file that needs no network (it is readable in light and dark and on paper), and the
+    same as Markdown.
+  - It shows the verdict, the findings with their remedies (the worst first), where each pod goes, pull secrets, pods,
+    the run's timeline, the smoke test, the ledger and the commands that take the deployment down.
   - Each part is optional; a part that was not looked at is said to be so.
   - All text that came from a cluster or a file is escaped.
 options:
@@ -31,7 +32,8 @@ options:
     type: str
     default: ""
   facts:
-    description: Facts to show in the head, as a mapping of labels to short texts, such as the context and the namespace.
+    description:
+      - Facts to show in the head, as a mapping of labels to short texts, such as the context and the namespace.
     type: dict
     default: {}
   generated_at:

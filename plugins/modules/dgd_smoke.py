@@ -10,17 +10,17 @@ module: dgd_smoke
 short_description: Ask a deployed model one question and judge the answer
 version_added: 0.1.0
 description:
-  - Finds the OpenAI endpoint of a DynamoGraphDeployment, waits until the served model is listed, sends one chat completion,
-    and judges status and body apart. An answer that is merely JSON does not pass.
-  - The frontend Service is found from the DGD's components and the Services that belong to it, never guessed from a name.
-    Gateway variants have no frontend Service; their frontend runs as a sidecar of each worker pod, so a ready worker pod's port 8000
-    is used, with the header C(x-dynamo-worker-instance-id) where the sidecar routes directly.
+  - Finds the OpenAI endpoint of a DynamoGraphDeployment, waits until the served model is listed, sends one chat
+    completion, and judges status and body apart. An answer that is merely JSON does not pass.
+  - The frontend Service is found from the DGD's components and the Services that belong to it, never guessed from a
+    name. Gateway variants have no frontend Service; their frontend runs as a sidecar of each worker pod, so a ready
+    worker pod's port 8000 is used, with the header C(x-dynamo-worker-instance-id) where the sidecar routes directly.
   - The port-forward runs inside the module's own process on a free port and ends with it.
   - A lost connection or a pod that goes away is answered by choosing a ready pod again, within the given bounds.
-  - With O(deploy_root) it writes C(smoke_test_artifact.json) there (atomically) and the raw bodies below its C(smoke/) folder.
-    Bodies of earlier runs are removed first, so that a stale one can never pass.
-  - The module fails when the smoke test does not pass, and then returns the same values as on success. A role that must record
-    the outcome first sets C(failed_when) to V(false) and looks at RV(success).
+  - With O(deploy_root) it writes C(smoke_test_artifact.json) there (atomically) and the raw bodies below its
+    C(smoke/) folder. Bodies of earlier runs are removed first, so that a stale one can never pass.
+  - The module fails when the smoke test does not pass, and then returns the same values as on success. A role that
+    must record the outcome first sets C(failed_when) to V(false) and looks at RV(success).
 options:
   namespace:
     description: The namespace of the DGD, Service or pod. Needed unless O(url) is given.
@@ -38,7 +38,8 @@ options:
     type: str
   url:
     description:
-      - The address of an endpoint that is reachable without a port-forward, such as V(http://127.0.0.1:8000). No cluster is asked.
+      - The address of an endpoint that is reachable without a port-forward, such as V(http://127.0.0.1:8000). No
+        cluster is asked.
     type: str
   port:
     description:
@@ -48,8 +49,8 @@ options:
   model:
     description:
       - The served model's name, spelt exactly as the endpoint lists it.
-      - Without it the name that the DGD's engine arguments give (C(--served-model-name)); otherwise the only base model that is listed.
-        A path of model files is never sent as a name.
+      - Without it the name that the DGD's engine arguments give (C(--served-model-name)); otherwise the only base
+        model that is listed. A path of model files is never sent as a name.
     type: str
   prompt:
     description: The user message.
@@ -74,7 +75,8 @@ options:
   worker_instance_id:
     description:
       - The decimal instance id for the header C(x-dynamo-worker-instance-id).
-      - With V(auto) it is computed from the pod's name, as Dynamo does, where a sidecar routes directly or asks for it.
+      - With V(auto) it is computed from the pod's name, as Dynamo does, where a sidecar routes directly or asks for
+        it.
       - With V(none) the header is never sent.
     type: str
     default: auto
@@ -96,14 +98,15 @@ options:
     default: 2
   deploy_root:
     description:
-      - The run's own folder (C(<experiment root>/artifacts/deploy-iter-NNN)). The artifact and the raw bodies are written there and
-        nowhere else. Without it nothing is written.
+      - The run's own folder (C(<experiment root>/artifacts/deploy-iter-NNN)). The artifact and the raw bodies are
+        written there and nowhere else. Without it nothing is written.
     type: path
 attributes:
   check_mode:
     support: full
     details:
-      - In check mode no request is sent to the model and nothing is written; the endpoint is still looked up and returned.
+      - In check mode no request is sent to the model and nothing is written; the endpoint is still looked up and
+        returned.
   diff_mode:
     support: none
     details:
@@ -111,7 +114,8 @@ attributes:
   idempotent:
     support: full
     details:
-      - RV(ignore:changed) is true only when the artifact's request, codes or success differ from the earlier artifact's.
+      - RV(ignore:changed) is true only when the artifact's request, codes or success differ from the earlier
+        artifact's.
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
   - inference_ops.dynamo._attributes
@@ -153,7 +157,9 @@ success:
   returned: always
   type: bool
 stage:
-  description: The gate that was reached last, of C(endpoint), C(reach), C(models), C(chat) and C(done); C(skipped) in check mode.
+  description:
+    - The gate that was reached last, of C(endpoint), C(reach), C(models), C(chat) and C(done); C(skipped) in check
+      mode.
   returned: always
   type: str
 endpoint:

@@ -10,8 +10,8 @@ module: experiment_context
 short_description: Keep the cluster context in an experiment root's manifest.yaml true
 version_added: 0.1.0
 description:
-  - Where the effective cluster context differs from the one that C(manifest.yaml) of the experiment root records, that one entry is updated.
-    Everything else in the file, comments included, stays as it is.
+  - Where the effective cluster context differs from the one that C(manifest.yaml) of the experiment root records,
+    that one entry is updated. Everything else in the file, comments included, stays as it is.
   - An experiment root without C(manifest.yaml) is left as it is.
 options:
   path:

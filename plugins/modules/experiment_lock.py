@@ -11,8 +11,9 @@ short_description: Let one run at a time use an experiment root
 version_added: 0.1.0
 description:
   - Takes a lock on an experiment root for the whole ansible-playbook run, or gives it back.
-  - The lock is an advisory file lock that a small helper process holds on the run's behalf. The helper ends as soon as the
-    ansible-playbook process ends, however it ends, and the kernel then drops the lock. A killed run leaves no lock behind.
+  - The lock is an advisory file lock that a small helper process holds on the run's behalf. The helper ends as soon
+    as the ansible-playbook process ends, however it ends, and the kernel then drops the lock. A killed run leaves no
+    lock behind.
   - Taking the lock again in the same run changes nothing.
   - The file C(.deploy.lock) in the experiment root stays, but without a holder it locks nothing.
 options:
@@ -31,8 +32,8 @@ options:
     default: 5
   owner_pid:
     description:
-      - The process whose end releases the lock. The default is the ansible-playbook process. Give it only where another
-        process drives the run.
+      - The process whose end releases the lock. The default is the ansible-playbook process. Give it only where
+        another process drives the run.
     type: int
 attributes:
   check_mode:

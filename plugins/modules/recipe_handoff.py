@@ -10,16 +10,20 @@ module: recipe_handoff
 short_description: Check a hand-off and make the run's own copies of its manifests
 version_added: 0.1.0
 description:
-  - Recomputes the SHA-256 of the workload contract and of the assigned DGD before anything else, compares them with what was
-    handed off, and at iteration 0 also with C(deployment.dgd_path) and C(deployment.dgd_sha256) of the contract.
-  - Copies the DGD and the handed-off support manifests to C(<exp_root>/artifacts/deploy-iter-NNN/applied_manifests/) under stable
-    names (C(deploy.yaml), C(model-cache.yaml), C(model-download.yaml), C(model-validate.yaml)). Among variants of one manifest it
-    takes the one for the DGD's precision and says why, or fails with the candidates. Sources are never touched.
-  - Applies compatibility patches to the copies only. They are limited to Kubernetes fields, namely a storage class placeholder and
-    the tolerations that the user names. Each is returned as a JSON Patch with its reason. A patch that would touch a performance knob is refused.
+  - Recomputes the SHA-256 of the workload contract and of the assigned DGD before anything else, compares them with
+    what was handed off, and at iteration 0 also with C(deployment.dgd_path) and C(deployment.dgd_sha256) of the
+    contract.
+  - Copies the DGD and the handed-off support manifests to C(<exp_root>/artifacts/deploy-iter-NNN/applied_manifests/)
+    under stable names (C(deploy.yaml), C(model-cache.yaml), C(model-download.yaml), C(model-validate.yaml)). Among
+    variants of one manifest it takes the one for the DGD's precision and says why, or fails with the candidates.
+    Sources are never touched.
+  - Applies compatibility patches to the copies only. They are limited to Kubernetes fields, namely a storage class
+    placeholder and the tolerations that the user names. Each is returned as a JSON Patch with its reason. A patch
+    that would touch a performance knob is refused.
   - Compares the assigned DGD with the contract's baseline for each pinned knob.
-  - What makes the hand-off unusable (a wrong hash, no DGD, no YAML) fails the module with nothing written. What a person should see
-    together with the other blockers (a pinned knob, an unresolved placeholder) is returned in RV(findings).
+  - What makes the hand-off unusable (a wrong hash, no DGD, no YAML) fails the module with nothing written. What a
+    person should see together with the other blockers (a pinned knob, an unresolved placeholder) is returned in
+    RV(findings).
   - It asks no cluster.
 options:
   exp_root:
@@ -32,7 +36,8 @@ options:
     default: 0
   dgd_path:
     description:
-      - The assigned DGD's file. At iteration 0 with O(user_workload) the default is the contract's C(deployment.dgd_path).
+      - The assigned DGD's file. At iteration 0 with O(user_workload) the default is the contract's
+        C(deployment.dgd_path).
       - A relative path of a contract is looked up from the experiment root, then from the folders above it.
     type: path
   dgd_sha256:
@@ -42,7 +47,8 @@ options:
     type: str
   provenance:
     description:
-      - Who handed the DGD off, V(user-interviewer) at iteration 0 and V(hypothesis-challenger) later. A combination that does not match is refused.
+      - Who handed the DGD off, V(user-interviewer) at iteration 0 and V(hypothesis-challenger) later. A combination
+        that does not match is refused.
       - The default is the one that belongs to the iteration.
     type: str
     choices: [user-interviewer, hypothesis-challenger]
@@ -54,8 +60,8 @@ options:
     type: str
   support_manifests:
     description:
-      - The handed-off support manifests. Each is a path, or a mapping with C(src) and C(name), where C(name) is the stable name
-        without its ending, such as V(model-download).
+      - The handed-off support manifests. Each is a path, or a mapping with C(src) and C(name), where C(name) is the
+        stable name without its ending, such as V(model-download).
       - Several variants of one manifest may be given; one is chosen by precision.
     type: list
     elements: raw
@@ -70,12 +76,13 @@ options:
     description: The storage class for claims that need one. Where the contract names one too, both must be equal.
     type: str
   gpu_ceiling:
-    description: The most GPUs that the run may hold at once. Where the contract names one too, the smaller one counts.
+    description:
+      - The most GPUs that the run may hold at once. Where the contract names one too, the smaller one counts.
     type: int
   pinned:
     description:
-      - Knobs that may not change against the baseline, in addition to the contract's C(resources.pinned). See the filter
-        P(inference_ops.dynamo.dgd_pinned_changes#filter) for how they are written.
+      - Knobs that may not change against the baseline, in addition to the contract's C(resources.pinned). See the
+        filter P(inference_ops.dynamo.dgd_pinned_changes#filter) for how they are written.
     type: list
     elements: str
     default: []
@@ -88,15 +95,16 @@ options:
   tolerations:
     description:
       - Tolerations to add to the copies, named by the user. None is ever invented.
-      - Each is a Kubernetes toleration, with C(reason) (why, required) and optionally C(components) (the DGD components that get it; all by default)
-        and C(jobs) (whether the Jobs get it too; V(false) by default).
+      - Each is a Kubernetes toleration, with C(reason) (why, required) and optionally C(components) (the DGD
+        components that get it; all by default) and C(jobs) (whether the Jobs get it too; V(false) by default).
     type: list
     elements: dict
     default: []
   patches:
     description:
-      - Further compatibility patches as JSON Patch, for a fix that a diagnosis asks for. Each is a mapping with C(manifest) (stable name),
-        C(object) (C(Kind/name), needed where the manifest holds several), C(operations) and C(reason).
+      - Further compatibility patches as JSON Patch, for a fix that a diagnosis asks for. Each is a mapping with
+        C(manifest) (stable name), C(object) (C(Kind/name), needed where the manifest holds several), C(operations)
+        and C(reason).
       - Only Kubernetes fields are accepted.
     type: list
     elements: dict
@@ -227,7 +235,8 @@ manifests:
       patched: false
       objects: [{"api_version": "batch/v1", "kind": "Job", "name": "model-download"}]
 jobs:
-  description: The names of the Jobs by the manifest's stable name, from C(metadata.name) and never from a file's name.
+  description:
+    - The names of the Jobs by the manifest's stable name, from C(metadata.name) and never from a file's name.
   returned: success
   type: dict
   sample: {"model-download": ["model-download"], "model-validate": []}
@@ -251,9 +260,12 @@ previous:
   description: The previous iteration's folder and ledger, or an empty mapping at iteration 0.
   returned: success
   type: dict
-  sample: {"deploy_root": "runs/llama/artifacts/deploy-iter-000", "ledger": "runs/llama/artifacts/deploy-iter-000/deployment_ledger.json"}
+  sample: {"deploy_root": "runs/llama/artifacts/deploy-iter-000", "ledger":
+  "runs/llama/artifacts/deploy-iter-000/deployment_ledger.json"}
 ledger_fields:
-  description: The fields of the ledger that the hand-off decides, ready for O(inference_ops.dynamo.deployment_ledger#module:set).
+  description:
+    - The fields of the ledger that the hand-off decides, ready for
+      O(inference_ops.dynamo.deployment_ledger#module:set).
   returned: success
   type: dict
 verdict:

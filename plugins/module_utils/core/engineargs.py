@@ -1,0 +1,427 @@
+# Copyright (c) 2026 Inference Ops contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an engine is started with: flags from command, arguments and environment, in one spelling.
+
+``--tp 4``, ``--tensor_parallel_size=4`` and ``-tp 4`` are one knob with one value; so are ``0.90`` and ``0.9``, and two
+spellings of the same JSON. Commands in shell form are taken apart as a POSIX shell would, as far as that needs no
+running of anything; what would need it (substitutions of commands, unknown variables) is marked, never guessed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from . import keys
+
+#: Other spellings of a flag, without leading dashes and with dashes for underscores, and the one that we use.
+#: Sources: vLLM's ``EngineArgs.add_cli_args``, SGLang's ``ServerArgs.add_cli_args``, Dynamo's backends' ``--help``.
+ALIASES: Mapping[str, str] = {
+    "tp": "tensor-parallel-size",
+    "tp-size": "tensor-parallel-size",
+    "pp": "pipeline-parallel-size",
+    "pp-size": "pipeline-parallel-size",
+    "dp": "data-parallel-size",
+    "dp-size": "data-parallel-size",
+    "dpl": "data-parallel-size-local",
+    "dpa": "data-parallel-address",
+    "dpp": "data-parallel-rpc-port",
+    "dpr": "data-parallel-rank",
+    "dpb": "data-parallel-backend",
+    "ep": "expert-parallel-size",
+    "ep-size": "expert-parallel-size",
+    "dcp": "decode-context-parallel-size",
+    "q": "quantization",
+    "O": "compilation-config",
+    "cc": "compilation-config",
+    "ac": "attention-config",
+    "sc": "speculative-config",
+    "model-path": "model",
+    "model-name": "served-model-name",
+    "context-length": "max-model-len",
+    "max-seq-len": "max-model-len",
+    "mem-frac": "mem-fraction-static",
+    "n": "nnodes",
+    "r": "node-rank",
+    "tokenizer-path": "tokenizer",
+}
+#: The spellings that are flags with a single dash.
+SHORT_FLAGS = frozenset(
+    ("tp", "pp", "dp", "dpl", "dpa", "dpp", "dpr", "dpb", "ep", "dcp", "q", "O", "cc", "ac", "sc", "n", "r")
+)
+#: Where ``-ep`` takes no value it is vLLM's switch and not SGLang's size.
+SWITCH_ALIASES: Mapping[str, str] = {"expert-parallel-size": "enable-expert-parallel"}
+#: Environment variables that stand for a flag; the flag wins where both are given.
+ENV_FLAGS: Mapping[str, str] = {
+    "DYN_ROUTER_MODE": "router-mode",
+    "DYN_KV_CACHE_BLOCK_SIZE": "kv-cache-block-size",
+    "DYN_HTTP_PORT": "http-port",
+    "DYN_MODEL_NAME": "served-model-name",
+    "DYN_REASONING_PARSER": "dyn-reasoning-parser",
+    "DYN_TOOL_CALL_PARSER": "dyn-tool-call-parser",
+    "VLLM_ATTENTION_BACKEND": "attention-backend",
+}
+#: Flags that name a file with more settings, which a manifest does not show.
+FILE_FLAGS = frozenset(("extra-engine-args", "config", "extra-llm-api-options", "planner-config"))
+_PROGRAM = re.compile(
+    r"dynamo\.(?P<engine>[a-z_]+)|(?P<other>vllm\.entrypoints\.[a-z_.]+|sglang\.launch_server|tensorrt_llm\.[a-z_.]+)"
+)
+_PYTHON = re.compile(r"(.*/)?python[0-9.]*")
+_SHELL = re.compile(r"(.*/)?(ba|da|z|a)?sh")
+_NUMBER = re.compile(r"-?(?P<digits>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE](?P<exponent>[-+]?[0-9]{1,6}))?")
+_HUMAN = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG])")
+_SCALE = {"k": 1000, "m": 1000**2, "g": 1000**3, "K": 1024, "M": 1024**2, "G": 1024**3}
+#: Flags whose value vLLM reads with such a suffix.
+_HUMAN_FLAGS = frozenset(("max-model-len", "max-num-batched-tokens", "max-num-seqs"))
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::?-([^}]*))?\})")
+_OPERATORS = ("&&", "||", ";;", ";", "|", "&", "\n", "(", ")")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+
+
+@dataclass(frozen=True)
+class EngineCall:
+    """One start of an engine: ``program`` (``dynamo.vllm``), its flags in one spelling, and what could not be read.
+
+    A switch has the value ``true`` or ``false``; a flag given several values has them joined by a space.
+    """
+
+    program: str
+    flags: Mapping[str, str] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def framework(self) -> str:
+        """The backend, ``vllm``, ``sglang`` or ``trtllm``, or empty."""
+        name = self.program.partition(".")[2] if self.program.startswith("dynamo.") else self.program.partition(".")[0]
+        name = {"tensorrt_llm": keys.TRTLLM}.get(name, name)
+        return name if name in keys.BACKENDS else ""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a shell script; ``operator`` marks an unquoted operator, ``open`` names what could not be expanded."""
+
+    text: str
+    operator: bool = False
+    open: tuple[str, ...] = ()
+
+
+def engine_calls(
+    command: Sequence[str], args: Sequence[str], env: Mapping[str, str], *, env_flags: bool = True
+) -> tuple[EngineCall, ...]:
+    """Return every start of an engine that a container's command and arguments hold.
+
+    A container without a known program but with flags gives one call of program ``""``, as images have entrypoints.
+    """
+    words, shell = _words(command, args, env)
+    calls: list[EngineCall] = []
+    for segment in _segments(words) if shell else [words]:
+        call = _call(segment)
+        if call is not None:
+            calls.append(call)
+    if not calls and not shell and any(word.text.startswith("--") for word in words):
+        calls.append(_flags("", words))
+    return tuple(_with_environment(call, env) for call in calls) if env_flags else tuple(calls)
+
+
+def canonical_flag(name: str) -> str:
+    """Return the one spelling of a flag's name (``--tp`` → ``tensor-parallel-size``)."""
+    plain = name.lstrip("-").replace("_", "-")
+    return ALIASES.get(plain, plain)
+
+
+def canonical_value(flag: str, text: str) -> str:
+    """Return the one spelling of a flag's value: numbers without superfluous digits, JSON with sorted keys."""
+    value = text.strip()
+    if value[:1] in ("{", "["):
+        try:
+            return json.dumps(json.loads(value), sort_keys=True, separators=(",", ":"))
+        except (ValueError, RecursionError):
+            return value
+    if value.lower() in ("true", "false"):
+        return value.lower()
+    human = _HUMAN.fullmatch(value) if flag in _HUMAN_FLAGS else None
+    if human:
+        scaled = Fraction(human[1]) * _SCALE[human[2]]
+        return str(int(scaled)) if scaled.denominator == 1 else value
+    number = _NUMBER.fullmatch(value) if len(value) <= 40 else None
+    return _number(number) if number else value
+
+
+def _number(match: re.Match[str]) -> str:
+    """Return a number's plain decimal spelling; an exponent beyond what anybody writes stays as it is."""
+    exponent = int(match["exponent"] or 0)
+    if abs(exponent) > 30:
+        return match[0]
+    digits, _, part = match["digits"].partition(".")
+    scaled = Fraction(int((digits + part) or 0)) * Fraction(10) ** (exponent - len(part))
+    sign = "-" if match[0].startswith("-") and scaled else ""
+    if scaled.denominator == 1:
+        return f"{sign}{scaled.numerator}"
+    places = max(len(part) - exponent, 1)
+    shifted = str(int(scaled * 10**places)).rjust(places + 1, "0")
+    return f"{sign}{shifted[:-places]}.{shifted[-places:].rstrip('0')}"
+
+
+def _words(command: Sequence[str], args: Sequence[str], env: Mapping[str, str]) -> tuple[list[Word], bool]:
+    script = _script(command, args)
+    if script is not None:
+        # The kubelet fills in $(NAME) before the shell sees the text; what it does not know the shell would run.
+        return list(shell_words(_kubernetes_expand(script, env)[0], env)), True
+    expanded = [_kubernetes_expand(text, env) for text in (*command, *args)]
+    return [Word(text, open=unknown) for text, unknown in expanded], False
+
+
+def _script(command: Sequence[str], args: Sequence[str]) -> str | None:
+    """Return the shell script that a container runs, or nothing where it runs a program directly."""
+    every = [*command, *args]
+    if every and _SHELL.fullmatch(every[0]):
+        for number, text in enumerate(every[1:], 1):
+            if text.startswith("-") and "c" in text:
+                return every[number + 1] if number + 1 < len(every) else ""
+            if not text.startswith("-"):
+                return None
+        return None
+    # A single text that holds a whole command line is run by a shell, be it the image's or the operator's.
+    if len(every) == 1 and _PROGRAM.search(every[0]) and any(char.isspace() for char in every[0].strip()):
+        return every[0]
+    return None
+
+
+def _kubernetes_expand(text: str, env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Expand ``$(NAME)`` as the kubelet does; an unknown one stays as it stands."""
+    unknown: list[str] = []
+
+    def value(match: re.Match[str]) -> str:
+        if match[0].startswith("$$"):
+            return match[0][1:]
+        found = env.get(match[1])
+        if found is None or found.startswith("<"):
+            unknown.append(match[1])
+            return match[0]
+        return found
+
+    return re.sub(r"\$?\$\(([A-Za-z_][\w.-]*)\)", value, text), tuple(unknown)
+
+
+def shell_words(script: str, env: Mapping[str, str]) -> Iterator[Word]:
+    """Take a script apart into words and operators; variables are filled in from ``env`` and earlier assignments."""
+    known = {name: value for name, value in env.items() if not value.startswith("<")}
+    scanner = _Scanner(script, known)
+    while (word := scanner.next()) is not None:
+        yield word
+
+
+class _Scanner:
+    """Walks over a script once."""
+
+    def __init__(self, script: str, known: dict[str, str]) -> None:
+        self.text = script
+        self.at = 0
+        self.known = known
+        self.first = True
+        self.ready: list[Word] = []
+
+    def next(self) -> Word | None:
+        if self.ready:
+            return self.ready.pop(0)
+        self._skip()
+        if self.at >= len(self.text):
+            return None
+        for operator in _OPERATORS:
+            if self.text.startswith(operator, self.at):
+                self.at += len(operator)
+                self.first = True
+                return Word(operator, operator=True)
+        word = self._word()
+        name, equals, value = word.text.partition("=")
+        if self.first and equals and _ASSIGNMENT.match(word.text) and not word.open:
+            self.known[name] = value
+        elif word.text not in ("export", "exec"):
+            self.first = False
+        return word
+
+    def _skip(self) -> None:
+        while self.at < len(self.text):
+            if self.text.startswith("\\\n", self.at):
+                self.at += 2
+            elif self.text[self.at] in " \t\r":
+                self.at += 1
+            elif self.text[self.at] == "#":
+                end = self.text.find("\n", self.at)
+                self.at = len(self.text) if end < 0 else end
+            else:
+                return
+
+    def _word(self) -> Word:
+        parts: list[str] = []
+        unknown: list[str] = []
+        bare_expansion = False
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            if char in " \t\r\n;|&()":
+                break
+            if char == "'":
+                end = self.text.find("'", self.at + 1)
+                end = len(self.text) if end < 0 else end
+                parts.append(self.text[self.at + 1 : end])
+                self.at = end + 1
+            elif char == '"':
+                self._double(parts, unknown)
+            elif char == "\\":
+                if not self.text.startswith("\\\n", self.at):
+                    parts.append(self.text[self.at + 1 : self.at + 2])
+                self.at += 2
+            elif char in "$`":
+                before = len(parts)
+                self._dollar(parts, unknown)
+                bare_expansion = bare_expansion or any(" " in part for part in parts[before:])
+            else:
+                parts.append(char)
+                self.at += 1
+        text = "".join(parts)
+        if bare_expansion:
+            # An unquoted variable with spaces in its value becomes several words.
+            split = text.split() or [""]
+            self.ready = [Word(part, open=tuple(unknown)) for part in split[1:]]
+            text = split[0]
+        return Word(text, open=tuple(unknown))
+
+    def _double(self, parts: list[str], unknown: list[str]) -> None:
+        self.at += 1
+        while self.at < len(self.text) and self.text[self.at] != '"':
+            char = self.text[self.at]
+            if char == "\\" and self.text[self.at + 1 : self.at + 2] in ('"', "\\", "$", "`", "\n"):
+                parts.append(self.text[self.at + 1].replace("\n", ""))
+                self.at += 2
+            elif char in "$`":
+                self._dollar(parts, unknown)
+            else:
+                parts.append(char)
+                self.at += 1
+        self.at += 1
+
+    def _dollar(self, parts: list[str], unknown: list[str]) -> None:
+        match = _VARIABLE.match(self.text, self.at)
+        if match:
+            name = match[1] or match[2]
+            value = self.known.get(name)
+            if value is None and match[3] is not None and name not in self.known:
+                value = match[3]
+            if value is None:
+                unknown.append(name)
+            parts.append(match[0] if value is None else value)
+            self.at = match.end()
+            return
+        if self.text[self.at] == "`" or self.text.startswith("$(", self.at):
+            end = self._closing()
+            unknown.append("a command's output")
+            parts.append(self.text[self.at : end])
+            self.at = end
+            return
+        parts.append(self.text[self.at])
+        self.at += 1
+
+    def _closing(self) -> int:
+        if self.text[self.at] == "`":
+            end = self.text.find("`", self.at + 1)
+            return len(self.text) if end < 0 else end + 1
+        depth = 0
+        for place in range(self.at + 1, len(self.text)):
+            depth += {"(": 1, ")": -1}.get(self.text[place], 0)
+            if depth == 0:
+                return place + 1
+        return len(self.text)
+
+
+def _segments(words: Sequence[Word]) -> Iterator[list[Word]]:
+    segment: list[Word] = []
+    for word in words:
+        if word.operator:
+            if segment:
+                yield segment
+            segment = []
+        else:
+            segment.append(word)
+    if segment:
+        yield segment
+
+
+def _call(words: Sequence[Word]) -> EngineCall | None:
+    for number, word in enumerate(words):
+        match = _PROGRAM.fullmatch(word.text)
+        if match and number and words[number - 1].text == "-m":
+            return _flags(word.text, words[number + 1 :])
+        if _PYTHON.fullmatch(word.text) or word.operator:
+            continue
+        if word.text in ("trtllm-llmapi-launch", "trtllm-serve", "vllm") and number + 1 < len(words):
+            if words[number + 1].text == "serve":
+                return _flags("vllm.entrypoints.serve", words[number + 2 :])
+            if word.text == "trtllm-serve":
+                return _flags("tensorrt_llm.serve", words[number + 1 :])
+    return None
+
+
+def _flags(program: str, words: Sequence[Word]) -> EngineCall:
+    flags: dict[str, str] = {}
+    unknown: list[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        name, value = _flag_name(word.text)
+        unknown.extend(f"{word.text}: {what}" for what in word.open)
+        if not name:
+            continue
+        values = [value] if value is not None else []
+        while value is None and at < len(words) and not _is_flag(words[at].text):
+            values.append(words[at].text)
+            unknown.extend(f"--{name}: {what}" for what in words[at].open)
+            at += 1
+        _set_flag(flags, name, values)
+    return EngineCall(program, flags, tuple(dict.fromkeys(unknown)))
+
+
+def _flag_name(text: str) -> tuple[str, str | None]:
+    """Return the flag's canonical name and the value written with it (``--x=1``), if any; no flag gives ``""``."""
+    if text.startswith("--") and len(text) > 2:
+        name, equals, value = text.partition("=")
+        return canonical_flag(name), value if equals else None
+    if text.startswith("-") and len(text) > 1 and not _NUMBER.fullmatch(text):
+        name, equals, value = text[1:].partition("=")
+        if name in SHORT_FLAGS:
+            return canonical_flag(name), value if equals else None
+        if name[:1] == "O" and name[1:].isdigit():
+            return "compilation-config", name[1:]
+        if len(name) == 1 and name.isalpha():
+            return name, value if equals else None
+    return "", None
+
+
+def _is_flag(text: str) -> bool:
+    return bool(_flag_name(text)[0])
+
+
+def _set_flag(flags: dict[str, str], name: str, values: list[str]) -> None:
+    if not values:
+        if name in SWITCH_ALIASES:
+            name = SWITCH_ALIASES[name]
+        if name.startswith("no-"):
+            flags[name[3:]] = "false"
+        else:
+            flags[name] = "true"
+        return
+    flags[name] = " ".join(canonical_value(name, value) for value in values)
+
+
+def _with_environment(call: EngineCall, env: Mapping[str, str]) -> EngineCall:
+    more = {
+        flag: canonical_value(flag, env[name])
+        for name, flag in ENV_FLAGS.items()
+        if name in env and not env[name].startswith("<") and flag not in call.flags
+    }
+    return EngineCall(call.program, {**more, **call.flags}, call.unknown) if more else call
