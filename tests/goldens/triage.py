@@ -1,0 +1,43 @@
+# Copyright (c) 2026 Inference Ops contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The recorded states of a real cluster: is the Worker's category the right one?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import (
+    ClusterState,
+    from_dumps,
+    seconds,
+    triage,
+)
+from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row
+
+COMPONENT = "Worker"
+
+
+def run(folder: Path) -> Iterable[Row]:
+    """Yield a row for each recorded state under ``folder/triage``."""
+    for path in sorted((folder / "triage").glob("*.json")):
+        case = json.loads(path.read_text(encoding="utf-8"))
+        state = ClusterState(
+            now=seconds(case["taken_at"]),
+            dgd=case["manifest"]["metadata"]["name"],
+            objects=from_dumps(case["objects"]),
+            nodes=case.get("nodes"),
+            logs=case.get("logs") or {},
+        )
+        report = triage(state)
+        view = report.component(COMPONENT)
+        found = view.category if view else "no such component"
+        equal = found == case["category"]
+        detail = (
+            ""
+            if equal
+            else f"{case['description']}: right is {case['category']}, we say {found} ({view.slowest if view else ''})"
+        )
+        yield Row("triage", path.stem, "equal" if equal else "different", detail)
