@@ -50,7 +50,10 @@ _PULL: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "unreachable",
-        r"no such host|connection refused|i/o timeout|network is unreachable|context deadline exceeded|dial tcp|TLS handshake",
+        (
+            r"no such host|connection refused|i/o timeout|network is unreachable|context deadline exceeded"
+            r"|dial tcp|TLS handshake"
+        ),
         "The node cannot reach the registry: check its name, DNS and the network.",
     ),
     (
@@ -69,8 +72,12 @@ _PULL_PATTERNS = tuple((sub, re.compile(pattern, re.I), remedy) for sub, pattern
 _IMAGE = re.compile(r'(?:image|reference) "(?P<image>[^"]+)"')
 
 _MISSING = re.compile(
-    r'(?P<kind>secret|configmap) "(?P<name>[^"]+)" not found|couldn\'t find key (?P<key>\S+) in (?P<where>Secret|ConfigMap) (?P<path>\S+)'
-    r"|references non-existent (?P<nonexistent>secret|config) key: (?P<missing>\S+)|no such key|(?P<typed>Secret|ConfigMap) (?P<typed_name>\S+) not found",
+    (
+        r'(?P<kind>secret|configmap) "(?P<name>[^"]+)" not found'
+        r"|couldn\'t find key (?P<key>\S+) in (?P<where>Secret|ConfigMap) (?P<path>\S+)"
+        r"|references non-existent (?P<nonexistent>secret|config) key: (?P<missing>\S+)|no such key"
+        r"|(?P<typed>Secret|ConfigMap) (?P<typed_name>\S+) not found"
+    ),
     re.I,
 )
 _DRIVER = re.compile(
@@ -82,8 +89,12 @@ _NOT_FOUND_COMMAND = re.compile(r"executable file not found|no such file or dire
 _LOG_TABLE: tuple[tuple[str, str, str], ...] = (
     (
         "cuda_oom",
-        r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|CUDA error: out of memory|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED"
-        r"|No available memory for the cache blocks|larger than the (?:maximum number of tokens|available KV cache memory)|OutOfMemory.*gpu",
+        (
+            r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|CUDA error: out of memory"
+            r"|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED"
+            r"|No available memory for the cache blocks|larger than the (?:maximum number of tokens"
+            r"|available KV cache memory)|OutOfMemory.*gpu"
+        ),
         "The model does not fit the GPU's memory: more GPUs, a smaller context or batch, or quantised weights.",
     ),
     (
@@ -93,17 +104,27 @@ _LOG_TABLE: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "gpu_driver",
-        r"CUDA driver version is insufficient|no CUDA-capable device|Found no NVIDIA driver|No CUDA GPUs are available|nvidia-container-cli|forward compatibility was attempted|CUDA error: (?!out of memory)",
+        (
+            r"CUDA driver version is insufficient|no CUDA-capable device|Found no NVIDIA driver"
+            r"|No CUDA GPUs are available|nvidia-container-cli|forward compatibility was attempted"
+            r"|CUDA error: (?!out of memory)"
+        ),
         "The GPU or its driver is not usable in the pod: check the driver's version and the device plugin on the node.",
     ),
     (
         "host_oom",
         r"\bMemoryError\b|Cannot allocate memory|std::bad_alloc|DefaultCPUAllocator: can't allocate memory|Bus error",
-        "The process ran out of memory in the container (or /dev/shm): raise the memory limit or the shared memory size.",
+        (
+            "The process ran out of memory in the container (or /dev/shm): raise the memory limit or the shared "
+            "memory size."
+        ),
     ),
     (
         "model_access",
-        r"401 Client Error|GatedRepoError|Repository Not Found|is not a valid model identifier|403 Client Error|LocalEntryNotFoundError|does not appear to have a file named",
+        (
+            r"401 Client Error|GatedRepoError|Repository Not Found|is not a valid model identifier"
+            r"|403 Client Error|LocalEntryNotFoundError|does not appear to have a file named"
+        ),
         "The model cannot be read: check the token, the model's name and the cache.",
     ),
     (

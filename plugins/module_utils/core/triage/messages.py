@@ -32,7 +32,7 @@ from .phrases import (
     VOLCANO_GANG,
 )
 
-#: Event notes are cut at 1,024 characters and then end in " ..." (client-go ``events/event_recorder``); conditions never.
+#: Event notes are cut at 1,024 characters and then end in " ..." (client-go ``events``); conditions never.
 EVENT_LIMIT = 1024
 _CUT = " ..."
 _FRAME = re.compile(r"^(?P<free>\d+)/(?P<nodes>\d+) nodes are (?:un)?available(?:: ?|\.|$)")
@@ -270,7 +270,7 @@ def _gang(source: str, cut: bool) -> SchedulerMessage | None:
     kai = KAI_GANG.match(source)
     if kai:
         inner = parse(kai["inner"], event=cut)
-        gang = ()
+        gang: tuple[Blocker, ...] = ()
         if kai["found"] is not None:
             gang = (
                 Blocker("gang", 0, source[: kai.start("inner")].strip(), subject=f"{kai['found']} of {kai['needed']}"),

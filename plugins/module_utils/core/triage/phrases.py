@@ -33,11 +33,13 @@ PLUGINS = {
     "Coscheduling": "gang",
 }
 RUNNING_PLUGIN = re.compile(
-    r'^running (?:\S+ plugin "(?P<plugin>[^"]+)"|"(?P<filter>[^"]+)" filter plugin|Score plugins: plugin "(?P<scoring>[^"]+)")'
+    r'^running (?:\S+ plugin "(?P<plugin>[^"]+)"|"(?P<filter>[^"]+)" filter plugin'
+    r'|Score plugins: plugin "(?P<scoring>[^"]+)")'
 )
 #: What is said about preemption and post-filtering: never a cause.
 TAIL = re.compile(
-    r"^(?:preemption: |preemption \(|No preemption victims found|Preemption is not helpful|no candidate node for preemption"
+    r"^(?:preemption: |preemption \(|No preemption victims found|Preemption is not helpful"
+    r"|no candidate node for preemption"
     r"|not eligible due to|waiting for the preemption|no new claims to deallocate|still not schedulable|plugin disabled"
     r"|deallocation of ResourceClaim completed|deletion of ResourceClaim completed|not found$)",
 )
@@ -130,13 +132,16 @@ PHRASES = tuple((re.compile(pattern), category) for pattern, category in _TABLE)
 
 # --- KAI ------------------------------------------------------------------------------------------------------------
 KAI_GANG = re.compile(
-    r"^(?:Resources were found for (?P<found>\d+) pods (?:from all sub-groups )?while (?:sub-group \S+ requires )?(?P<needed>\d+)"
-    r"(?: pods for| are required for) gang scheduling\. Additional pods cannot be scheduled(?: in this sub-group)? due to: "
+    r"^(?:Resources were found for (?P<found>\d+) pods (?:from all sub-groups )?while (?:sub-group \S+ "
+    r"requires )?(?P<needed>\d+)"
+    r"(?: pods for| are required for) gang scheduling\. Additional pods cannot be scheduled(?: in this "
+    r"sub-group)? due to: "
     r"|Resources were not found for pod \S+ due to: )(?P<inner>.+)$",
     re.DOTALL,
 )
 KAI_QUOTA = re.compile(
-    r"Workload requested .+ quota is|quota has reached the allowable limit of|\bOverLimit\b|\bNonPreemptibleOverQuota\b",
+    r"Workload requested .+ quota is|quota has reached the allowable limit of|\bOverLimit\b"
+    r"|\bNonPreemptibleOverQuota\b",
     re.DOTALL,
 )
 KAI_QUOTA_DETAIL = re.compile(
@@ -163,7 +168,8 @@ KUEUE_BLOCKS = tuple(
     )
 )
 TAS_TOPOLOGY = re.compile(
-    r'topology "(?P<topology>[^"]+)" (?:doesn\'t allow to fit any of \d+ (?:pod|slice)\(s\)|allows to fit only \d+ out of \d+ (?:pod|slice)\(s\))'
+    r'topology "(?P<topology>[^"]+)" (?:doesn\'t allow to fit any of \d+ (?:pod|slice)\(s\)'
+    r"|allows to fit only \d+ out of \d+ (?:pod|slice)\(s\))"
 )
 TAS_EXCLUDED = re.compile(
     r'(?P<kind>resource|taint|nodeSelector|affinity|topologyDomain|draNoFit)(?: "(?P<name>[^"]*)")?: (?P<count>\d+)'

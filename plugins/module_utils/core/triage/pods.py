@@ -26,7 +26,8 @@ SCHEDULER_SILENCE = 10.0
 _SCHEDULING_EVENTS = frozenset({"FailedScheduling", "Unschedulable"})
 _EVICTED = frozenset({"Evicted", "NodeShutdown", "Terminated", "Shutdown", "EvictionByEvictionAPI"})
 _NODE_REFUSALS = re.compile(
-    r"^(?:UnexpectedAdmissionError|OutOf\S+|NodeAffinity|NodePorts|Preempting|TaintToleration|PodOSNotSupported|SysctlForbidden|AppArmor|Topology\S*|.*AffinityError)$"
+    r"^(?:UnexpectedAdmissionError|OutOf\S+|NodeAffinity|NodePorts|Preempting|TaintToleration"
+    r"|PodOSNotSupported|SysctlForbidden|AppArmor|Topology\S*|.*AffinityError)$"
 )
 #: Events about a bound pod whose containers wait, and who judges them.
 _VOLUME_EVENTS = frozenset({"FailedMount", "FailedMapVolume", "FailedAttachVolume"})
@@ -74,7 +75,8 @@ def judge_pod(pod: K8sObject, look: Look) -> Verdict | None:
 
 def _on_lost_node(pod: K8sObject, node: K8sObject) -> Verdict:
     ready = condition(node, "Ready")
-    line = f"node {name_of(node)}: Ready is {ready.get('status')} since {ready.get('lastTransitionTime', '')}: {ready.get('message', '')}"
+    since, told = ready.get("lastTransitionTime", ""), ready.get("message", "")
+    line = f"node {name_of(node)}: Ready is {ready.get('status')} since {since}: {told}"
     return Verdict(
         "node_lost",
         f"Node {name_of(node)} does not report any more",
@@ -90,7 +92,8 @@ def _failed(pod: K8sObject, events: list[Event], look: Look) -> Verdict:
     reason, text = str(status.get("reason") or ""), str(status.get("message") or "")
     disruption = condition(pod, "DisruptionTarget")
     line = quote(
-        f"pod {name_of(pod)}: {reason or disruption.get('reason') or 'Failed'}: {text or disruption.get('message') or ''}"
+        f"pod {name_of(pod)}: {reason or disruption.get('reason') or 'Failed'}: "
+        f"{text or disruption.get('message') or ''}"
     )
     detail = {"reason": reason, "node": str((pod.get("spec") or {}).get("nodeName") or "")}
     if reason == "NodeLost":
@@ -255,7 +258,10 @@ def _resources(verdict: Verdict, opinion: NodeOpinion, detail: dict[str, Any]) -
         if category in CATEGORIES:
             return Verdict(
                 category,
-                f"The nodes that could hold the pod refuse it ({CATEGORIES[category].reason.meaning.lower()}): {'; '.join(subjects[:5])}",
+                (
+                    f"The nodes that could hold the pod refuse it ({CATEGORIES[category].reason.meaning.lower()}): "
+                    f"{'; '.join(subjects[:5])}"
+                ),
                 (*verdict.evidence, "nodes that are merely short of it are too small even when empty"),
                 "; ".join(subjects[:5]),
                 {**verdict.detail, **detail, "subjects": list(subjects)},
@@ -264,9 +270,9 @@ def _resources(verdict: Verdict, opinion: NodeOpinion, detail: dict[str, Any]) -
     most = opinion.lacking.get(resource, (asked, 0))[1]
     return replace(
         verdict,
-        message=f"{verdict.message}: a pod asks for {asked}, the largest eligible node has {most} in all: it can never fit",
+        message=f"{verdict.message}: a pod asks for {asked}, the largest eligible node has {most}: it can never fit",
         way="failed_deploy",
-        remedy="No node is large enough: ask for less per pod, or use more nodes per replica (multinode). Waiting cannot help.",
+        remedy="No node is large enough: ask for less per pod, or spread a replica over nodes (multinode).",
     ).noting(**detail, largest=most)
 
 
@@ -289,7 +295,7 @@ def _with_claims(verdict: Verdict, pod: K8sObject, state: ClusterState) -> Verdi
         phase = str((claim.get("status") or {}).get("phase") or "")
         if phase != "Bound":
             bad.append(name)
-            told = [event for event in state.events_of("PersistentVolumeClaim", claim)]
+            told = state.events_of("PersistentVolumeClaim", claim)
             lines.append(quote(f"claim {name}: {phase}" + (f": {told[-1].reason}: {told[-1].message}" if told else "")))
     if not bad:
         return verdict

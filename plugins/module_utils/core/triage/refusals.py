@@ -77,7 +77,10 @@ _ADMISSION: tuple[tuple[str, str, str], ...] = (
 )
 _BUILT_IN = tuple((re.compile(pattern), who, remedy) for pattern, who, remedy in _ADMISSION)
 _INVALID = re.compile(
-    r"is invalid:|Invalid value:|Required value|Unsupported value|strict decoding error|unknown field|unable to decode|cannot unmarshal|failed to parse|must be ",
+    (
+        r"is invalid:|Invalid value:|Required value|Unsupported value|strict decoding error|unknown field"
+        r"|unable to decode|cannot unmarshal|failed to parse|must be "
+    ),
     re.I,
 )
 
@@ -90,7 +93,10 @@ def refusal(text: str) -> Verdict | None:
         named = quota["quota"].strip()
         return Verdict(
             "quota",
-            f"Quota {named} is exceeded: asked for {quota['requested']}, used {quota['used']}, limit {quota['limited']}",
+            (
+                f"Quota {named} is exceeded: asked for {quota['requested']}, used {quota['used']}, limit "
+                f"{quota['limited']}"
+            ),
             (line,),
             f"{named}/{quota['requested']}",
             {
