@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from ..quantity import canonical
+from .crd_shapes import TABLE as _CRD_TABLE
 
 _TABLE = """
 PodTemplateSpec: metadata ObjectMeta, spec PodSpec
@@ -168,13 +168,14 @@ def _parse(table: str) -> dict[str, Shape]:
     return shapes
 
 
-SHAPES: Mapping[str, Shape] = _parse(_TABLE)
+def _all_shapes() -> dict[str, Shape]:
+    shapes = _parse(_TABLE) | _parse(_CRD_TABLE)
+    # v1alpha1's extraPodSpec embeds a whole PodSpec.
+    shapes["ExtraPodSpec"] = {**shapes["PodSpec"], **shapes["ExtraPodSpec"]}
+    return shapes
 
 
-@cache
-def shape_of(name: str) -> Shape:
-    """Return the fields of the struct ``name`` in Go's order."""
-    return SHAPES[name]
+SHAPES: Mapping[str, Shape] = _all_shapes()
 
 
 def plain(value: Any) -> Any:
