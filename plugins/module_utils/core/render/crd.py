@@ -32,8 +32,8 @@ Service: annotations {s}, labels {s}, serviceName s, componentType s, subCompone
   volumeMounts [ServiceMount], ingress IngressSpec*, modelRef ModelRef*, sharedMemory SharedMemory*,
   extraPodMetadata ExtraPodMetadata*, extraPodSpec ExtraPodSpec*, livenessProbe Probe*, readinessProbe Probe*,
   replicas i* min=0, multinode Multinode*, scalingAdapter Adapter*, eppConfig EPPConfig*, checkpoint ServiceCheckpoint*,
-  topologyConstraint Topology*, gpuMemoryService ServiceGMS*, failover ServiceFailover*, frontendSidecar FrontendSidecar*,
-  runtimeVersionOverride s re=version since=1.5, minAvailable i* min=1 since=1.5,
+  topologyConstraint Topology*, gpuMemoryService ServiceGMS*, failover ServiceFailover*,
+  frontendSidecar FrontendSidecar*, runtimeVersionOverride s re=version since=1.5, minAvailable i* min=1 since=1.5,
   providerOverride ProviderOverride* since=1.5
 ServiceResources: requests ResourceItem*, limits ResourceItem*, claims [ResourceClaim]
 ResourceItem: cpu s, memory s, gpu s, gpuType s, custom {s}

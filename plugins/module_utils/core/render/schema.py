@@ -25,18 +25,20 @@ from .shapes import Kind, plain
 
 _TOP_LEVEL = ("apiVersion", "kind", "metadata", "spec", "status")
 _METADATA = (
-    "name generateName namespace labels annotations finalizers ownerReferences uid resourceVersion generation selfLink "
-    "creationTimestamp deletionTimestamp deletionGracePeriodSeconds managedFields"
-).split()
+    *("name", "generateName", "namespace", "labels", "annotations", "finalizers", "ownerReferences", "uid"),
+    *("resourceVersion", "generation", "selfLink", "creationTimestamp", "deletionTimestamp"),
+    *("deletionGracePeriodSeconds", "managedFields"),
+)
 _STATUS = (
-    "observedGeneration state conditions services components restart checkpoints rollingUpdate placement"
-).split()
+    *("observedGeneration", "state", "conditions", "services", "components", "restart", "checkpoints"),
+    *("rollingUpdate", "placement"),
+)
 _INT32 = (-(2**31), 2**31 - 1)
 _INT64 = (-(2**63), 2**63 - 1)
 #: Fields of ``core/v1`` that hold 64 bits.
 _LONG = frozenset(
-    ("terminationGracePeriodSeconds activeDeadlineSeconds tolerationSeconds runAsUser runAsGroup fsGroup").split()
-    + ["supplementalGroups", "expirationSeconds", "seconds"]
+    {"terminationGracePeriodSeconds", "activeDeadlineSeconds", "tolerationSeconds", "runAsUser", "runAsGroup"}
+    | {"fsGroup", "supplementalGroups", "expirationSeconds", "seconds"}
 )
 _NAMES = {"s": "text", "i": "a whole number", "n": "a number", "b": "true or false", "x": "a number or text"}
 _COMPONENT = re.compile(r"spec\.(?:services\[([^\]]*)\]|components\[(\d+)\])")
@@ -330,8 +332,6 @@ def _duplicates(items: Sequence[Any], field: Field, path: str) -> Iterator[Probl
         else:
             key = tuple(entry.get(name) for name in field.keys) if isinstance(entry, Mapping) else None
         if key in seen:
-            told = (
-                ", ".join(f"{name} {shown(part)}" for name, part in zip(field.keys, key)) if field.keys else shown(key)
-            )
+            told = ", ".join(f"{name} {shown(entry.get(name))}" for name in field.keys) or shown(key)
             yield "duplicate", f"{path}[{index}]", f"{told} stands here a second time"
         seen.add(key)
