@@ -278,6 +278,10 @@ class State:
 
     def fits(self, group: int, node: int) -> bool:
         """Return whether one more pod of the group passes every filter on the node."""
+        return self.open_to(group, node) and not self._waits(group, self.nodes[node].labels)
+
+    def open_to(self, group: int, node: int) -> bool:
+        """Return whether the node takes the pod as far as no later pod can help: all but spread and affinity."""
         before, after = self.static[group][node]
         if before or after:
             return False
@@ -292,7 +296,7 @@ class State:
             return False
         if one.packs and not self._in_pack(one, node):
             return False
-        return not self._topology_reason(group, node)
+        return not (self._ruled[group] and self._repelled(group, self.nodes[node].labels))
 
     def why_not(self, group: int, node: int) -> tuple[str, ...]:
         """Return the reasons of the first filter that refuses the pod on the node; none where it passes."""
@@ -315,10 +319,21 @@ class State:
         late = self._volume_dynamics(one, node) if one.volumes else ""
         if late:
             return (late,)
-        reason = self._topology_reason(group, node)
+        labels = self.nodes[node].labels
+        reason = self._waits(group, labels) or (self._repelled(group, labels) if self._ruled[group] else "")
         if reason:
             return (reason,)
         return () if not one.packs or self._in_pack(one, node) else (reasons.GANG_DOMAIN,)
+
+    def copies(self, group: int, node: int) -> int:
+        """Return an upper bound of how many more pods of the group the node takes."""
+        if not self.open_to(group, node):
+            return 0
+        one = self.groups[group]
+        if one.ports or one.volumes.once:
+            return 1
+        free = self.free[node]
+        return min(free[column] // value for column, value in self.asked[group])
 
     def _volume_dynamics(self, group: Group, node: int) -> str:
         if any(self.once[key] for key in group.volumes.once):
@@ -365,20 +380,24 @@ class State:
                 return False
         return True
 
-    def _topology_reason(self, group: int, node: int) -> str:
-        labels = self.nodes[node].labels
+    def _waits(self, group: int, labels: Labels) -> str:
+        """Return why the pod has to wait for others before it may go there, or nothing."""
         for count, itself in zip(self.spreads[group], self.self_spread[group], strict=True):
             if count.rule.key not in labels:
                 return reasons.SPREAD_LABEL
             if not count.allows(labels, itself):
                 return reasons.SPREAD
-        if not self._ruled[group]:
-            return ""
-        affinity = self.groups[group].affinity
-        if affinity.near and not self.options.relaxed and not self._near_enough(group, affinity.near, labels):
+        near = self.groups[group].affinity.near
+        if near and not self.options.relaxed and not self._near_enough(group, near, labels):
             return reasons.POD_AFFINITY
+        return ""
+
+    def _repelled(self, group: int, labels: Labels) -> str:
+        """Return whose anti-affinity keeps the pod away, or nothing."""
         apart = self.apart[group]
-        if apart and any(apart.get((term.key, labels.get(term.key, ""))) for term in affinity.apart):
+        if apart and any(
+            apart.get((term.key, labels.get(term.key, ""))) for term in self.groups[group].affinity.apart
+        ):
             return reasons.POD_ANTI_AFFINITY
         existing = self.existing[group]
         if existing and any(existing.get((key, labels.get(key, ""))) for key in self.existing_keys[group]):

@@ -1,0 +1,188 @@
+# Copyright (c) 2026 Inference Ops contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reasons, in words, why pods cannot all be placed whatever the order: counting arguments that need no search.
+
+Each bound holds for any order and any choice, because it only counts what a node could take at most. They prove most
+cases that do not fit at once, also on thousands of nodes, and cut the search short elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .model import PODS
+from .state import State
+
+#: Above this many units the exact sum of sizes is not worked out; the plain amount is a bound as well.
+_SMALL = 64
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """A proof that the remaining pods cannot all be placed."""
+
+    text: str
+    groups: tuple[int, ...]
+    resource: str = ""
+
+
+Names = Callable[[Sequence[int]], str]
+
+
+def shortage(state: State, remaining: Sequence[int], names: Names = lambda groups: "") -> Shortage | None:
+    """Return the first counting argument against placing ``remaining`` pods of each group, or None.
+
+    ``names`` turns groups into words for the text; without it the text is of no use (inside the search).
+    """
+    active = [index for index, count in enumerate(remaining) if count]
+    copies = {index: [state.copies(index, node) for node in range(len(state.nodes))] for index in active}
+    for index in active:
+        found = _places(state, index, remaining[index], copies[index], names)
+        if found:
+            return found
+    masks = {index: _mask(copies[index]) for index in active}
+    for mask in sorted(set(masks.values()), key=int.bit_count):
+        inside = [index for index in active if masks[index] | mask == mask]
+        found = _resources(state, inside, remaining, mask, masks, names)
+        if found:
+            return found
+    return None
+
+
+def _mask(copies: Sequence[int]) -> int:
+    bits = bytearray((len(copies) + 7) // 8)
+    for node, count in enumerate(copies):
+        if count:
+            bits[node >> 3] |= 1 << (node & 7)
+    return int.from_bytes(bits, "little")
+
+
+def _places(state: State, group: int, needed: int, copies: Sequence[int], names: Names) -> Shortage | None:
+    """One group alone: the places on all nodes, one a domain where the group keeps apart from itself."""
+    total = sum(copies)
+    one = state.groups[group]
+    if one.volumes.once:
+        total = min(total, 1)
+    known = state.cluster.namespace_labels
+    key = ""
+    for term in (term for term in one.affinity.apart if term.matches(one.namespace, one.labels, known)):
+        domains: set[str] = set()
+        loose = 0
+        for node, count in enumerate(copies):
+            value = state.nodes[node].labels.get(term.key)
+            if value is None:
+                loose += count
+            elif count:
+                domains.add(value)
+        if loose + len(domains) < min(total, needed):
+            total, key = loose + len(domains), term.key
+    if total >= needed:
+        return None
+    nodes = sum(1 for count in copies if count)
+    what = _described(state, group)
+    text = f"{names([group])} needs {needed} places for {what}; {nodes} nodes have {total}"
+    if key:
+        text += f", one in each domain of {key} because its anti-affinity means itself"
+    return Shortage(text, (group,), _scarce(state, group))
+
+
+def _described(state: State, group: int) -> str:
+    scarce = _scarce(state, group)
+    return f"{state.groups[group].requests[scarce]} {scarce}" if scarce else "a pod"
+
+
+def _scarce(state: State, group: int) -> str:
+    """Return the resource by which a person thinks of the pod: an extended one where it asks for any."""
+    requests = state.groups[group].requests
+    extended = sorted(name for name in requests if "/" in name)
+    return next((name for name in extended if "gpu" in name), extended[0] if extended else "")
+
+
+def _resources(
+    state: State, inside: Sequence[int], remaining: Sequence[int], mask: int, masks: dict[int, int], names: Names
+) -> Shortage | None:
+    """All groups that can only go to the nodes of ``mask``: each resource in blocks and as a whole."""
+    for column, resource in enumerate(state.resources):
+        sizes: dict[int, int] = {}
+        for index in inside:
+            size = state.groups[index].requests.get(resource, 0)
+            if size:
+                sizes[index] = size
+        if not sizes:
+            continue
+        nodes = [node for node in range(len(state.nodes)) if mask >> node & 1]
+        found = _whole(state, column, sizes, remaining, nodes, masks, names) or _blocks(
+            state, column, sizes, remaining, nodes, masks, names
+        )
+        if found:
+            return found
+    return None
+
+
+def _whole(
+    state: State,
+    column: int,
+    sizes: dict[int, int],
+    remaining: Sequence[int],
+    nodes: Sequence[int],
+    masks: dict[int, int],
+    names: Names,
+) -> Shortage | None:
+    needed = sum(size * remaining[index] for index, size in sizes.items())
+    usable = 0
+    for node in nodes:
+        open_sizes = frozenset(size for index, size in sizes.items() if masks[index] >> node & 1)
+        usable += usable_amount(state.free[node][column], open_sizes)
+        if usable >= needed:
+            return None
+    resource = state.resources[column]
+    what = "pod places" if resource == PODS else resource
+    return Shortage(
+        f"{names(list(sizes))} need {needed} {what} together; the {len(nodes)} nodes open to them have {usable} to use",
+        tuple(sizes),
+        resource,
+    )
+
+
+def _blocks(
+    state: State,
+    column: int,
+    sizes: dict[int, int],
+    remaining: Sequence[int],
+    nodes: Sequence[int],
+    masks: dict[int, int],
+    names: Names,
+) -> Shortage | None:
+    for size in sorted(set(sizes.values()), reverse=True):
+        large = [index for index, one in sizes.items() if one >= size]
+        needed = sum(remaining[index] for index in large)
+        open_to = 0
+        for index in large:
+            open_to |= masks[index]
+        blocks = [state.free[node][column] // size for node in nodes if open_to >> node & 1]
+        if sum(blocks) < needed:
+            resource = state.resources[column]
+            holders = sum(1 for count in blocks if count)
+            text = f"{names(large)} need {needed} free blocks of {size} {resource}; {holders} nodes have {sum(blocks)}"
+            return Shortage(text, tuple(large), resource)
+    return None
+
+
+@lru_cache(maxsize=65536)
+def usable_amount(free: int, sizes: frozenset[int]) -> int:
+    """Return the most of ``free`` that pods of ``sizes`` can use up: 3 free with sizes of 2 only gives 2."""
+    if free <= 0 or not sizes:
+        return 0
+    smallest = min(sizes)
+    if len(sizes) == 1:
+        return free // smallest * smallest
+    if free > _SMALL:
+        return free if free >= smallest else 0
+    reached = 1
+    for total in range(1, free + 1):
+        if any(total >= size and reached >> (total - size) & 1 for size in sizes):
+            reached |= 1 << total
+    return reached.bit_length() - 1
