@@ -54,7 +54,7 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     ("epp_config_missing", r"is required for EPP components"),
     (
         "epp_config_source",
-        r"configMapRef and config are mutually exclusive|either configMapRef or config must|exactly one of configMapRef",
+        r"configMapRef and config are mutually|either configMapRef or config must|exactly one of configMapRef",
     ),
     ("epp_config_name", r"configMapRef\.name:? (is required|Required)"),
     ("epp_no_inference_pool", r"cannot deploy EPP component"),
