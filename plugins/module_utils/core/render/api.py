@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..demand import K8sObject, PodDemand
 from ..findings import Finding
 
+#: Image to names of pull secrets.
+PullSecretLookup = Callable[[str], Sequence[str]]
 Pathway = Literal["auto", "deployment", "lws", "grove"]
 Stage = Literal["decode", "crd-schema", "validating-webhook", "dgd-controller", "dcd-controller"]
 
@@ -103,8 +105,9 @@ class RenderRequest:
 
     ``definition`` is the manifest as loaded from YAML; ``namespace`` stands in for a missing one (else ``default``).
     ``release`` is one of :data:`RELEASES`. ``pathway`` ``auto`` goes by ``config.grove`` and ``config.lws`` and the
-    DGD's annotation; the others set those two gates. ``pull_secrets`` is the operator's index: registry host to secret
-    names, in its order. ``worker_hash`` stands for the eight digits that only the operator can compute.
+    DGD's annotation; the others set those two gates. ``pull_secrets`` answers an image with the names of the secrets
+    that the operator's index holds for it, in its order (:mod:`..pull_secrets`); ``None``: there are none.
+    ``worker_hash`` stands for the eight digits that only the operator can compute.
     """
 
     definition: Mapping[str, Any]
@@ -112,7 +115,7 @@ class RenderRequest:
     release: str = "1.5"
     pathway: Pathway = "auto"
     config: OperatorConfig | None = None
-    pull_secrets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pull_secrets: PullSecretLookup | None = None
     worker_hash: str = "00000000"
     facts: ClusterFacts = field(default_factory=ClusterFacts)
     explain: bool = False

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..quantity import canonical
-from .crd_shapes import TABLE as _CRD_TABLE
 
 _TABLE = """
 PodTemplateSpec: metadata ObjectMeta, spec PodSpec
@@ -168,14 +167,7 @@ def _parse(table: str) -> dict[str, Shape]:
     return shapes
 
 
-def _all_shapes() -> dict[str, Shape]:
-    shapes = _parse(_TABLE) | _parse(_CRD_TABLE)
-    # v1alpha1's extraPodSpec embeds a whole PodSpec.
-    shapes["ExtraPodSpec"] = {**shapes["PodSpec"], **shapes["ExtraPodSpec"]}
-    return shapes
-
-
-SHAPES: Mapping[str, Shape] = _all_shapes()
+SHAPES: Mapping[str, Shape] = _parse(_TABLE)
 
 
 def plain(value: Any) -> Any:

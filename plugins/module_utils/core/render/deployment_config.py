@@ -1,0 +1,44 @@
+# Copyright (c) 2026 Inference Ops contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Legacy ``DYN_DEPLOYMENT_CONFIG``: a JSON text among the variables that changes the component (rules 4.2)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .gojson import go_json
+from .graph import Refused
+
+VARIABLE = "DYN_DEPLOYMENT_CONFIG"
+
+
+def find(variables: list[dict[str, Any]]) -> str:
+    """Return the variable's text, empty where there is none."""
+    return next((str(item.get("value", "")) for item in variables if item.get("name") == VARIABLE), "")
+
+
+def parse(text: str, component: str) -> dict[str, Any]:
+    """Return the configuration; refuse a text that is no JSON object."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise Refused("dgd-controller", "bad_deployment_config", f"{VARIABLE} is no JSON object", component)
+    return value
+
+
+def with_frontend_port(config: dict[str, Any], component: str, port: int) -> str:
+    """Return the text with the component's port set, as Go marshals a map."""
+    if isinstance(config.get(component), dict):
+        config[component]["port"] = port
+    return go_json(config, sort_keys=True)
+
+
+def service_args(config: dict[str, Any], component: str) -> dict[str, Any]:
+    """Return the ``ServiceArgs`` of a component."""
+    entry = config.get(component)
+    args = entry.get("ServiceArgs") if isinstance(entry, dict) else None
+    return args if isinstance(args, dict) else {}

@@ -1,0 +1,196 @@
+# Copyright (c) 2026 Inference Ops contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Compare what we render with what the real operator created: ``<release>/<input>/<pathway>[.<config>].json``.
+
+Objects are compared as sets keyed by kind and name, values as canonical JSON, modulo the worker hash. An input that the
+operator refused must be refused at the same stage by the same kind of rule.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import keys
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render import (
+    CheckpointConfig,
+    ClusterFacts,
+    IngressConfig,
+    OperatorConfig,
+    RenderRequest,
+    RenderResult,
+    helm_config,
+    render,
+)
+from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row
+
+RELEASES = ("1.1", "1.5")
+HASH = "a1b2c3d4"
+_NATS = "nats://dynamo-platform-nats.dynamo-system.svc.cluster.local:4222"
+#: registry host to secret names, as the ``secrets`` configuration has them in namespace ``default``.
+_SECRETS = {
+    "nvcr.io": ("a-nvcr", "c-multi"),
+    "index.docker.io": ("b-hub",),
+    "ghcr.io": ("c-multi",),
+    "registry.example.com:5000": ("c-multi",),
+    "stg.nvcr.io": ("d-staging",),
+}
+_TOPOLOGIES = {
+    "default-topology": (
+        ("zone", "topology.kubernetes.io/zone"),
+        ("block", "topology.example.com/block"),
+        ("rack", "topology.example.com/rack"),
+        ("host", "kubernetes.io/hostname"),
+    )
+}
+
+
+def run(folder: Path) -> Iterable[Row]:
+    """Yield one row a run of the operator."""
+    for release in RELEASES:
+        for source in sorted((folder / release).glob("*/input.yaml")):
+            definition = yaml.load(source.read_text(), Loader=yaml.CSafeLoader)
+            for golden in sorted(source.parent.glob("*.json")):
+                yield _row(release, definition, golden)
+
+
+def _row(release: str, definition: Mapping[str, Any], golden: Path) -> Row:
+    expected = json.loads(golden.read_text())
+    pathway, config_name = expected["pathway"], expected["config"]
+    name = f"{release}/{golden.parent.name}/{golden.name}"
+    group = f"{release} {pathway} {_types(definition)}"
+    request = RenderRequest(
+        definition=definition,
+        release=release,
+        pathway=pathway,
+        config=configuration(release, config_name),
+        pull_secrets=_lookup if config_name == "secrets" else None,
+        worker_hash=HASH,
+        facts=ClusterFacts(topologies=_TOPOLOGIES if release != "1.1" else None),
+        ignore_schema_errors=config_name == "noschema",
+    )
+    result = render(request)
+    detail = difference(result, expected)
+    return Row(group, name, "different" if detail else "equal", detail)
+
+
+def _types(definition: Mapping[str, Any]) -> str:
+    spec = definition.get("spec") or {}
+    services = list((spec.get("services") or {}).values()) + list(spec.get("components") or ())
+    types = {str(item.get("componentType") or item.get("type") or "untyped") for item in services if item}
+    plain = "multinode" if any(item and item.get("multinode") for item in services) else "single"
+    for special in ("epp", "planner", "prefill", "decode", "worker", "frontend"):
+        if special in types:
+            return f"{plain} {special}"
+    return f"{plain} other"
+
+
+def _lookup(image: str) -> tuple[str, ...]:
+    host = image.split("/", 1)[0]
+    if "/" not in image and ":" in image:
+        return ()
+    return _SECRETS.get(host, ())
+
+
+def configuration(release: str, name: str) -> OperatorConfig:
+    """Return one of the configurations under which the goldens were made."""
+    config = helm_config(release)
+    if name == "etcd":
+        return replace(
+            config,
+            discovery_backend="etcd",
+            nats_address=_NATS,
+            etcd_address="dynamo-platform-etcd.dynamo-system.svc.cluster.local:2379",
+            model_express_url="http://model-express-server.dynamo-system.svc.cluster.local:8001",
+            prometheus_endpoint="http://prometheus-kube-prometheus-prometheus.monitoring.svc.cluster.local:9090",
+        )
+    if name == "ckpt":
+        storage = ("snapshot-pvc", "/checkpoints") if release != "1.1" else ("", "")
+        return replace(config, checkpoint=CheckpointConfig(enabled=True, pvc=storage[0], path=storage[1]))
+    if name == "ingress":
+        ingress = IngressConfig(class_name="nginx", host_suffix="example.com", tls_secret="my-tls-secret")
+        return replace(config, ingress=ingress)
+    if name == "nodra":
+        return replace(config, dra=False)
+    return config
+
+
+# --- comparison -----------------------------------------------------------------------------------------------------
+
+
+def difference(result: RenderResult, expected: Mapping[str, Any]) -> str:
+    """Return the first difference between a rendering and a golden, empty where they agree."""
+    if expected.get("error"):
+        return _refusal_difference(result, expected)
+    if result.errors:
+        first = result.errors[0]
+        return f"refused by us alone: {first.stage} {first.rule}: {first.message}"
+    real = _hash_of(expected)
+    wanted = _by_name(json.loads(json.dumps(expected["objects"]).replace(real, HASH) if real else _copy(expected)))
+    found = _by_name(json.loads(json.dumps(list(result.objects))))
+    for key in sorted(wanted.keys() | found.keys()):
+        if key not in found:
+            return f"{key} is missing"
+        if key not in wanted:
+            return f"{key} is too much"
+        detail = next(_differences("", _sorted_sets(wanted[key], expected), _sorted_sets(found[key], expected)), "")
+        if detail:
+            return f"{key}{detail}"
+    return ""
+
+
+def _copy(expected: Mapping[str, Any]) -> str:
+    return json.dumps(expected["objects"])
+
+
+def _hash_of(expected: Mapping[str, Any]) -> str:
+    found = re.search(
+        rf'"({keys.ANNOTATION_CURRENT_WORKER_HASH}(?:-v2)?|{keys.LABEL_WORKER_HASH})": "([0-9a-f]{{8}})"',
+        json.dumps(expected["objects"]),
+    )
+    return found[2] if found else ""
+
+
+def _by_name(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    named = {}
+    for item in objects:
+        named[f"{item['kind']}/{item['metadata']['name']}"] = item
+    return named
+
+
+def _sorted_sets(item: dict[str, Any], expected: Mapping[str, Any]) -> dict[str, Any]:
+    """Sort 1.1's cliques by name: there their order is a Go map's."""
+    if item["kind"] == "PodCliqueSet" and expected["profile"] == "1.1":
+        template = item["spec"]["template"]
+        for key in ("cliques", "podCliqueScalingGroups"):
+            if key in template:
+                template[key] = sorted(template[key], key=lambda entry: str(entry["name"]))
+    return item
+
+
+def _differences(path: str, wanted: Any, found: Any) -> Iterator[str]:
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        for key in sorted(wanted.keys() | found.keys()):
+            yield from _differences(f"{path}.{key}", wanted.get(key), found.get(key))
+    elif isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
+        for index, (one, other) in enumerate(zip(wanted, found, strict=True)):
+            yield from _differences(f"{path}[{index}]", one, other)
+    elif wanted != found:
+        yield f"{path}: wanted {json.dumps(wanted)[:400]} found {json.dumps(found)[:400]}"
+
+
+def _refusal_difference(result: RenderResult, expected: Mapping[str, Any]) -> str:
+    stage, text = expected["errorStage"], expected["error"]
+    if not result.errors:
+        return f"not refused by us: {stage}: {text}"
+    stages = {error.stage for error in result.errors}
+    if stage not in stages:
+        first = result.errors[0]
+        return f"refused at {', '.join(sorted(stages))} ({first.message}), wanted {stage}: {text}"
+    return ""
