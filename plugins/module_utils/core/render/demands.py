@@ -204,9 +204,7 @@ class _CliqueSet:
             return packed, why
         return ((Gang(self.name, size),) if required else ()), why
 
-    def _packed(
-        self, item: Mapping[str, Any], name: str, size: int
-    ) -> tuple[tuple[Gang, ...], tuple[str, ...]]:
+    def _packed(self, item: Mapping[str, Any], name: str, size: int) -> tuple[tuple[Gang, ...], tuple[str, ...]]:
         """The gang of pods that must lie in one domain, or why its domain is not known."""
         constraint = item.get("topologyConstraint") or {}
         domain = constraint.get("packDomain") or (constraint.get("pack") or {}).get("required")
@@ -234,6 +232,8 @@ class _CliqueSet:
         gangs: tuple[Gang, ...],
         unknown: tuple[str, ...],
     ) -> PodDemand:
+        if self.template.get("resourceClaimTemplates"):
+            unknown = (*unknown, "its GPUs come from a claim that pods share, which is not counted pod by pod")
         template = {
             "metadata": {"labels": clique.get("labels") or {}, "annotations": clique.get("annotations") or {}},
             "spec": clique["spec"]["podSpec"],
