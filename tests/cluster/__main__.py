@@ -56,7 +56,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if args.command == "start":
             record = lifecycle.start(args.name, _options(args))
-            print(json.dumps({"kubeconfig": record.kubeconfig, "context": record.context, "model": record.served_model}))
+            print(
+                json.dumps({"kubeconfig": record.kubeconfig, "context": record.context, "model": record.served_model})
+            )
         elif args.command == "stop":
             for name in lifecycle.cluster_names() if args.all else args.name:
                 say(f"==> cluster {name}: {lifecycle.stop(name)} processes ended, folder removed")

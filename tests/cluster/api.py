@@ -147,12 +147,22 @@ class Api:
             raise
         return True
 
-    def watch(self, path: str, resource_version: str, seconds: int = 240) -> Iterator[tuple[str, Object]]:
-        """(type, object) of each change since ``resource_version``; ends after ``seconds``. Raises ApiError (410: list anew)."""
+    def watch(
+        self, path: str, resource_version: str, seconds: int = 240, extra: str = ""
+    ) -> Iterator[tuple[str, Object]]:
+        """(type, object) of each change since ``resource_version``; ends after ``seconds``.
+
+        Raises ApiError; 410 means: list anew.
+        """
         query = urlencode(
-            {"watch": "true", "resourceVersion": resource_version, "timeoutSeconds": seconds, "allowWatchBookmarks": "true"}
+            {
+                "watch": "true",
+                "resourceVersion": resource_version,
+                "timeoutSeconds": seconds,
+                "allowWatchBookmarks": "true",
+            }
         )
-        response = self.raw("GET", f"{path}?{query}", timeout=(5.0, seconds + 15.0))
+        response = self.raw("GET", f"{path}?{query}&{extra}", timeout=(5.0, seconds + 15.0))
         buffered = b""
         try:
             for chunk in response.stream(65536, decode_content=True):
@@ -183,4 +193,3 @@ def wait_until(what: str, check: Any, seconds: float = 30.0, interval: float = 0
         if time.monotonic() > deadline:
             raise TimeoutError(f"{what}: not after {seconds:.0f} s{problem}")
         time.sleep(interval)
-

@@ -120,4 +120,6 @@ def check_runs(folder: Path) -> None:
     try:
         subprocess.run([folder / "kwokctl", "--version"], check=True, capture_output=True, timeout=30)
     except (OSError, subprocess.SubprocessError) as error:
-        raise ClusterError(f"{folder / 'kwokctl'} does not run here ({error}); remove {folder} to build anew") from error
+        raise ClusterError(
+            f"{folder / 'kwokctl'} does not run here ({error}); remove {folder} to build anew"
+        ) from error

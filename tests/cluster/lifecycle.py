@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,7 @@ def _locked(folder: ClusterFolder) -> Iterator[None]:
 def _create(folder: ClusterFolder, binaries: Path, ports: Ports) -> None:
     shutil.copy(HERE / "manifests" / "audit-policy.yaml", folder.path / "audit-policy.yaml")
     pod_log = folder.logs / "pods.log"
-    pod_log.write_text(POD_LOG_LINE.format(time=datetime.now(timezone.utc).isoformat()))
+    pod_log.write_text(POD_LOG_LINE.format(time=datetime.now(UTC).isoformat()))
     write_config(folder.path / "kwok.yaml", ports, pod_log, folder.path / "audit-policy.yaml")
     command = [str(binaries / "kwokctl"), "create", "cluster", "--name", folder.name, "--runtime", "binary"]
     command += ["--config", str(folder.path / "kwok.yaml"), "--kubeconfig", str(folder.path / "kwok-kubeconfig")]
@@ -106,7 +106,9 @@ def _create(folder: ClusterFolder, binaries: Path, ports: Ports) -> None:
     command += ["--extra-args", "etcd=unsafe-no-fsync=true"]
     with (folder.logs / "kwokctl.log").open("ab") as log:
         env = marked_environment(folder.path, {"KWOK_WORKDIR": str(folder.kwok)})
-        code = subprocess.run(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env, check=False).returncode
+        code = subprocess.run(
+            command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env, check=False
+        ).returncode
     if code:
         tail = (folder.logs / "kwokctl.log").read_text(errors="replace")[-2000:]
         raise ClusterError(f"kwokctl could not create cluster {folder.name}:\n{tail}")
@@ -143,7 +145,7 @@ def _create_with_retry(folder: ClusterFolder, binaries: Path) -> Ports:
 
 
 def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def child_environment() -> dict[str, str]:

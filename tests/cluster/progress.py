@@ -37,9 +37,12 @@ def run_shown(
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     say(f"==> {what}")
-    with log.open("w") as output, subprocess.Popen(
-        command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd, env=env
-    ) as process:
+    with (
+        log.open("w") as output,
+        subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd, env=env
+        ) as process,
+    ):
         try:
             while True:
                 try:

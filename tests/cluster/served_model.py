@@ -47,7 +47,9 @@ def ensure_environment() -> Path:
     ready = folder / ".ready"
     if not ready.exists():
         log = cache_folder() / "logs" / "served-model.log"
-        run_shown("virtual environment for the served model", [sys.executable, "-m", "venv", "--clear", str(folder)], log)
+        run_shown(
+            "virtual environment for the served model", [sys.executable, "-m", "venv", "--clear", str(folder)], log
+        )
         pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", REQUIREMENT]
         run_shown(f"{REQUIREMENT} from PyPI (about a minute)", pip, log, detail=lambda: _last_line(log))
         ready.touch()

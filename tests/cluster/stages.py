@@ -34,7 +34,9 @@ class Outcome:
     ready_first: bool = False  # goes wrong only after it was Ready (a Job's pod: after it ran) and the delay is over
 
 
-_CRASHED = "{terminated: {exitCode: 1, reason: Error, message: %s, startedAt: {{ Now | Quote }}, finishedAt: {{ Now | Quote }}}}"
+_TIMES = "startedAt: {{ Now | Quote }}, finishedAt: {{ Now | Quote }}"
+_CRASHED = "{terminated: {exitCode: 1, reason: Error, message: %s, " + _TIMES + "}}"
+_COMPLETED = "{terminated: {exitCode: 0, reason: Completed, " + _TIMES + "}}"
 _OOM = _CRASHED.replace("exitCode: 1, reason: Error", "exitCode: 137, reason: OOMKilled")
 _BACK_OFF = "back-off 5m0s restarting failed container"
 
@@ -90,7 +92,8 @@ hostIPs:
 {{ range . }}
 - ip: {{ . | Quote }}
 {{ end }}{{ end }}
-{{ $ips := PodIPsWith .spec.nodeName (or .spec.hostNetwork false) (or .metadata.uid "") .metadata.name .metadata.namespace }}
+{{ $host := or .spec.hostNetwork false }}
+{{ $ips := PodIPsWith .spec.nodeName $host (or .metadata.uid "") .metadata.name .metadata.namespace }}
 {{ with $ips }}
 podIP: {{ index . 0 | Quote }}
 podIPs:
@@ -98,14 +101,18 @@ podIPs:
 - ip: {{ . | Quote }}
 {{ end }}{{ end }}
 """
-_INIT_DONE = """
+_INIT_DONE = (
+    """
 initContainerStatuses:
 {{ range .spec.initContainers }}
 - {name: {{ .name | Quote }}, image: {{ .image | Quote }}, imageID: "", ready: true, restartCount: 0,
 {{ if eq (or .restartPolicy "") "Always" }} started: true, state: {running: {startedAt: {{ Now | Quote }}}}}
-{{ else }} started: false, state: {terminated: {exitCode: 0, reason: Completed, startedAt: {{ Now | Quote }}, finishedAt: {{ Now | Quote }}}}}
+{{ else }} started: false, state: """
+    + _COMPLETED
+    + """}
 {{ end }}{{ end }}
 """
+)
 
 
 def _conditions(ready: bool, reason: str = "") -> str:
@@ -127,8 +134,8 @@ def _containers(state: str, *, ready: bool, started: bool, restarts: int = 0, la
     last = f", lastState: {last_state}" if last_state else ""
     return (
         "containerStatuses:\n{{ range .spec.containers }}\n"
-        f"- {{name: {{{{ .name | Quote }}}}, image: {{{{ .image | Quote }}}}, imageID: \"\", ready: {str(ready).lower()}, "
-        f"started: {str(started).lower()}, restartCount: {restarts}, state: {state}{last}}}\n{{{{ end }}}}"
+        f'- {{name: {{{{ .name | Quote }}}}, image: {{{{ .image | Quote }}}}, imageID: "", '
+        f"ready: {str(ready).lower()}, started: {str(started).lower()}, restartCount: {restarts}, state: {state}{last}}}\n{{{{ end }}}}"
     )
 
 
@@ -170,10 +177,10 @@ def _stage(
     return {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": name}, "spec": spec}
 
 
+_STARTED = "startTime: {{ Now | Quote }}"
 _RUN = "{running: {startedAt: {{ Now | Quote }}}}"
 _READY_TEMPLATE = "\n".join(
-    [_conditions(True), _containers(_RUN, ready=True, started=True), _INIT_DONE, _ADDRESSES, "phase: Running"]
-    + ["startTime: {{ Now | Quote }}"]
+    [_conditions(True), _containers(_RUN, ready=True, started=True), _INIT_DONE, _ADDRESSES, "phase: Running", _STARTED]
 )
 
 
@@ -214,7 +221,7 @@ def _outcome_stage(name: str, outcome: Outcome) -> dict[str, Any]:
 
 def pod_stages() -> list[dict[str, Any]]:
     never_ready = [name for name, outcome in OUTCOMES.items() if not outcome.ready_first]
-    spoiled_job = [name for name in OUTCOMES]
+    spoiled_job = list(OUTCOMES)
     fine = _match(_OUTCOME_KEY, "NotIn", *never_ready)
     to_start = [_ALIVE, _PENDING, _match(_READY_KEY, "NotIn", "True"), fine]
     creating = "\n".join(
@@ -225,11 +232,7 @@ def pod_stages() -> list[dict[str, Any]]:
             "startTime: {{ Now | Quote }}",
         ]
     )
-    succeeded = _containers(
-        "{terminated: {exitCode: 0, reason: Completed, startedAt: {{ Now | Quote }}, finishedAt: {{ Now | Quote }}}}",
-        ready=False,
-        started=False,
-    )
+    succeeded = _containers(_COMPLETED, ready=False, started=False)
     no_status = _match(".status.containerStatuses", "DoesNotExist")
     some_status = _match(".status.containerStatuses", "Exists")
     delayed, prompt = _match(_DELAY_KEY, "Exists"), _match(_DELAY_KEY, "DoesNotExist")
@@ -259,11 +262,13 @@ def node_stages() -> list[dict[str, Any]]:
     """A node becomes Ready at once; its heartbeat keeps it so. Capacity stays as the node was made."""
     conditions = """conditions:
 {{ range NodeConditions }}
-- {type: {{ .type | Quote }}, status: {{ .status | Quote }}, reason: {{ .reason | Quote }}, message: {{ .message | Quote }},
-  lastHeartbeatTime: {{ Now | Quote }}, lastTransitionTime: {{ $.metadata.creationTimestamp | Quote }}}
+- {type: {{ .type | Quote }}, status: {{ .status | Quote }}, reason: {{ .reason | Quote }},
+  message: {{ .message | Quote }}, lastHeartbeatTime: {{ Now | Quote }}, lastTransitionTime: {{ $.metadata.creationTimestamp | Quote }}}
 {{ end }}"""
     # The API server reaches logs and port-forward at this address: KWOK's controller plays every kubelet.
-    first = conditions + """
+    first = (
+        conditions
+        + """
 addresses:
 {{ with NodeIP }}
 - {type: InternalIP, address: {{ . | Quote }}}
@@ -284,6 +289,7 @@ nodeInfo:
   osImage: ""
   systemUUID: ""
 phase: Running"""
+    )
     beat = _stage("node-heartbeat", [_match(_READY_KEY, "In", "True")], kind="Node", template=conditions)
     beat["spec"]["delay"] = {"durationMilliseconds": 120_000, "jitterDurationMilliseconds": 130_000}
     return [_stage("node-initialize", [_match(_READY_KEY, "NotIn", "True")], kind="Node", template=first), beat]
