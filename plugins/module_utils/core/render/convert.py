@@ -16,8 +16,8 @@ from typing import Any
 from .. import keys
 from ..errors import InputError
 from ..quantity import canonical, parse_quantity
-from .crd import types_of
 from .gojson import go_json
+from .gotypes import printed
 from .merge import merge, merge_env
 from .shapes import plain
 
@@ -387,35 +387,11 @@ def _graph_text(preserved: Mapping[str, Any], claims: tuple[Mapping[str, Any], .
         spec["services"] = preserved
     if not spec:
         return ""
-    return go_json({"version": 1, "spec": _ordered(spec, "DGDSpec")})
+    return go_json({"version": 1, "spec": printed(spec, "DGDSpec")})
 
 
 def component_text(preserved: Mapping[str, Any]) -> str:
     """Return the annotation's text of one component's deployment."""
     raw = [{"path": "serviceName", "nil": True}]
-    return go_json({"version": 1, "spec": _ordered(preserved, "Service"), "rawJSON": raw})
+    return go_json({"version": 1, "spec": printed(preserved, "Service"), "rawJSON": raw})
 
-
-def _ordered(value: Any, struct: str) -> Any:
-    """Return ``value`` with its fields in the order of the operator's structs."""
-    fields = types_of("v1alpha1", "1.5")[struct]
-    result = {}
-    for key, known in fields.items():
-        if key in value:
-            kind = known.kind
-            result[key] = _ordered_items(value[key], kind.base, kind.form) if kind.is_struct else _sorted(value[key])
-    return result
-
-
-def _ordered_items(value: Any, struct: str, form: str) -> Any:
-    if value is None:
-        return None
-    if form == "list":
-        return [_ordered(item, struct) for item in value]
-    if form == "map":
-        return {name: _ordered(value[name], struct) for name in sorted(value)}
-    return _ordered(value, struct)
-
-
-def _sorted(value: Any) -> Any:
-    return {key: _sorted(value[key]) for key in sorted(value)} if isinstance(value, Mapping) else value

@@ -33,7 +33,7 @@ def _add(graph: Graph, component: Component, class_selector: bool) -> None:
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": metadata(f"{graph.name}-epp-config", graph.namespace, labels),
-            "data": {CONFIG_KEY: to_yaml(_completed(config))},
+            "data": {CONFIG_KEY: to_yaml(epp_config(config))},
         }
         graph.add(item, "9-epp-config")
     if not graph.config.inference_pool:
@@ -61,8 +61,8 @@ def _add(graph: Graph, component: Component, class_selector: bool) -> None:
     graph.add(pool, "9-inference-pool")
 
 
-def _completed(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the configuration with what Go's struct always prints."""
+def epp_config(config: dict[str, Any]) -> dict[str, Any]:
+    """Return an inline configuration with what Go's struct always prints."""
     result = {key: value for key, value in config.items() if value is not None}
     result["apiVersion"] = "inference.networking.x-k8s.io/v1alpha1"
     result["kind"] = "EndpointPickerConfig"

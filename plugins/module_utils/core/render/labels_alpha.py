@@ -69,9 +69,10 @@ def deployment_pod_labels(graph: Graph, component: Component, dcd: str) -> dict[
     return labels
 
 
-def deployment_pod_annotations(component: Component, restarted: str) -> dict[str, str]:
-    """Return the annotations of pods on the component path: the component's own do not get there."""
+def deployment_pod_annotations(component: Component) -> dict[str, str]:
+    """Return the annotations of pods on the component path: of the component's own only the restart mark gets there."""
     annotations = _pod_metadata(component, "annotations")
+    restarted = component.annotations.get(keys.ANNOTATION_RESTARTED_AT)
     if restarted:
         annotations[keys.ANNOTATION_RESTARTED_AT] = restarted
     return annotations

@@ -11,8 +11,9 @@ from .. import keys
 from . import deployment_config, gms, gpus, labels_alpha, launch, names, pod_steps, services, shared_objects
 from .api import Rejection
 from .checkpoint_alpha import add_checkpoints
-from .epp import add_epp
+from .epp import add_epp, epp_config
 from .explain import Notes
+from .gotypes import printed
 from .graph import Component, Graph, Refused, effective_discovery, metadata, ref, uses_kubernetes
 from .grove import clique, clique_set, scaling_group
 from .merge import merge_env, with_missing
@@ -97,6 +98,9 @@ def _component_deployment(graph: Graph, component: Component) -> str:
     }
     if worker_hash:
         component.labels[keys.LABEL_WORKER_HASH] = worker_hash
+    restarted = restart_marks(graph).get(component.name)
+    if restarted:
+        component.annotations = {**component.annotations, keys.ANNOTATION_RESTARTED_AT: restarted}
     _apply_deployment_config(component)
     if component.type == keys.PLANNER:
         component.spec.setdefault("extraPodSpec", {})["serviceAccountName"] = keys.PLANNER_SERVICE_ACCOUNT
@@ -110,7 +114,9 @@ def _component_deployment(graph: Graph, component: Component) -> str:
 
 
 def _dcd_object(graph: Graph, component: Component, name: str) -> dict[str, Any]:
-    spec: dict[str, Any] = plain(component.spec)
+    spec = printed(component.spec, "Service")
+    if (spec.get("eppConfig") or {}).get("config") is not None:
+        spec["eppConfig"] = {**spec["eppConfig"], "config": epp_config(spec["eppConfig"]["config"])}
     extra = spec.get("extraPodSpec", {})
     if "mainContainer" in extra:
         extra["mainContainer"].setdefault("name", "")
@@ -196,7 +202,7 @@ def _pod_template(
     spec = build_pod(graph, component, role, deployer, "dcd-controller", notes)
     pod_steps.fallback_account(graph, spec, notes)
     labels = labels_alpha.deployment_pod_labels(graph, component, name)
-    annotations = labels_alpha.deployment_pod_annotations(component, restart_marks(graph).get(component.name, ""))
+    annotations = labels_alpha.deployment_pod_annotations(component)
     return labels_alpha.with_labels({"spec": spec}, labels, annotations)
 
 
