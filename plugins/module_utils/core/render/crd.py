@@ -150,6 +150,39 @@ class Field:
 Fields = Mapping[str, Field]
 
 
+@dataclass(frozen=True)
+class Type:
+    """A struct: its fields, those that appear although nobody gave them, and those whose absence is looked at."""
+
+    fields: Fields
+    filled: tuple[tuple[str, Any], ...]
+    demanded: tuple[tuple[str, Field], ...]
+
+
+#: What Go prints for a scalar that was not given where it prints one at all.
+_ZEROS: Mapping[str, Any] = {"s": "", "i": 0, "b": False, "q": "0", "x": 0}
+
+
+def _type(fields: Fields) -> Type:
+    filled = [(key, _missing(field)) for key, field in fields.items()]
+    return Type(
+        fields,
+        tuple((key, value) for key, value in filled if value is not None),
+        tuple(
+            (key, field)
+            for key, field in fields.items()
+            if field.required or (field.kind.always and field.kind.form == "list")
+        ),
+    )
+
+
+def _missing(field: Field) -> Any:
+    kind = field.kind
+    if field.default is not None or not kind.always or kind.form != "one":
+        return field.default
+    return _ZEROS.get(kind.base)
+
+
 def _field(kind: str, *limits: str) -> Field:
     made = Field(kind_of(kind))
     for limit in limits:
@@ -210,6 +243,12 @@ def types_of(version: str, release: str) -> Mapping[str, Fields]:
         for name, fields in _parse(table).items():
             types[name] = {key: field for key, field in fields.items() if _has(field, release)}
     return types
+
+
+@cache
+def structs_of(version: str, release: str) -> Mapping[str, Type]:
+    """Return the same, prepared for walking values."""
+    return {name: _type(fields) for name, fields in types_of(version, release).items()}
 
 
 def _has(field: Field, release: str) -> bool:

@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..errors import InputError, shown
 from ..quantity import canonical, parse_quantity
 from .api import Rejection, Stage
-from .crd import PATTERNS, Field, types_of
+from .crd import PATTERNS, Field, structs_of
 from .crd_rules import crd_rules
 from .shapes import Kind, plain
 
@@ -98,7 +99,7 @@ class _Decode:
     """Finds wrong types the way Go's decoder does: null fits everywhere, unknown fields are not looked at."""
 
     def __init__(self, release: str, definition: Mapping[str, Any]) -> None:
-        self.types = types_of(version_of(definition), release)
+        self.types = structs_of(version_of(definition), release)
         self.definition = definition
 
     def errors(self) -> Iterator[Problem]:
@@ -135,16 +136,18 @@ class _Decode:
         if not isinstance(value, Mapping):
             yield _mismatch(path, "a mapping", value)
             return
-        for key, field in self.types[kind.base].items():
-            yield from self._value(value.get(key), field.kind, f"{path}.{key}", key)
+        fields = self.types[kind.base].fields
+        for key, item in value.items():
+            if item is not None and key in fields:
+                yield from self._value(item, fields[key].kind, f"{path}.{key}", key)
 
 
 def _scalar(value: Any, base: str, path: str, name: str) -> Iterator[Problem]:
     if base == "q":
-        try:
-            parse_quantity(value)
-        except InputError as error:
-            yield "bad_quantity", path, f"{error.problem}, found {shown(value)}"
+        number = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+        problem = _quantity_problem(str(value)) if number else "not a resource quantity"
+        if problem:
+            yield "bad_quantity", path, f"{problem}, found {shown(value)}"
         return
     if not _fits(value, base):
         yield _mismatch(path, _NAMES[base], value)
@@ -167,6 +170,20 @@ def _fits(value: Any, base: str) -> bool:
     return whole if base == "i" else whole or isinstance(value, str)
 
 
+@lru_cache(maxsize=4096)
+def _canonical(text: str) -> str:
+    return canonical(text)
+
+
+@lru_cache(maxsize=4096)
+def _quantity_problem(text: str) -> str:
+    try:
+        parse_quantity(text)
+    except InputError as error:
+        return error.problem
+    return ""
+
+
 def _mismatch(path: str, wanted: str, value: Any) -> Problem:
     hint = "; put it in quotes" if wanted == "text" and isinstance(value, (bool, int, float)) else ""
     return "type_mismatch", path, f"{wanted} is needed, found {shown(value)}{hint}"
@@ -176,7 +193,7 @@ class _Clean:
     """Prunes, defaults and normalises; expects what :class:`_Decode` let pass."""
 
     def __init__(self, release: str, version: str) -> None:
-        self.types = types_of(version, release)
+        self.types = structs_of(version, release)
         self.unknown: list[str] = []
 
     def document(self, definition: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,28 +220,19 @@ class _Clean:
         return kept
 
     def _struct(self, value: Mapping[str, Any], name: str, path: str) -> dict[str, Any]:
-        fields = self.types[name]
-        self.unknown.extend(f"{path}.{key}" for key in value if key not in fields)
+        known = self.types[name]
         kept: dict[str, Any] = {}
-        for key, field in fields.items():
-            item = value.get(key)
-            made = None if item is None else self._value(item, field.kind, f"{path}.{key}")
-            if made is None:
-                made = self._missing(field)
-            if made is not None:
-                kept[key] = made
+        for key, item in value.items():
+            field = known.fields.get(key)
+            if field is None:
+                self.unknown.append(f"{path}.{key}")
+            elif item is not None:
+                made = self._value(item, field.kind, f"{path}.{key}")
+                if made is not None:
+                    kept[key] = made
+        for key, filling in known.filled:
+            kept.setdefault(key, filling)
         return kept
-
-    @staticmethod
-    def _missing(field: Field) -> Any:
-        """What stands in a field that was not given: its default, or Go's zero value where Go prints one."""
-        if field.default is not None:
-            return field.default
-        kind = field.kind
-        if not kind.always or kind.form != "one" or kind.is_struct:
-            return None
-        zeros: dict[str, Any] = {"s": "", "i": 0, "b": False, "q": "0", "x": 0}
-        return zeros.get(kind.base)
 
     def _value(self, item: Any, kind: Kind, path: str) -> Any:
         if kind.form == "list":
@@ -246,7 +254,7 @@ class _Clean:
         if kind.is_struct:
             return self._struct(item or {}, kind.base, path)
         if kind.base == "q":
-            return canonical(item)
+            return _canonical(item if isinstance(item, str) else str(item))
         if kind.base == "any":
             return plain(item)
         if item is None:
@@ -258,22 +266,23 @@ class _Validate:
     """Holds a cleaned spec against the limits of its fields."""
 
     def __init__(self, release: str, version: str) -> None:
-        self.types = types_of(version, release)
+        self.types = structs_of(version, release)
 
     def errors(self, spec: Mapping[str, Any]) -> Iterator[Problem]:
         yield from self._struct(spec, "DGDSpec", "spec")
 
     def _struct(self, value: Mapping[str, Any], name: str, path: str) -> Iterator[Problem]:
-        for key, field in self.types[name].items():
-            place = f"{path}.{key}"
-            item = value.get(key)
-            if item is not None:
-                yield from self._field(item, field, place)
-            elif field.required:
-                yield "required", place, "must be given"
-            elif field.kind.always and field.kind.form == "list":
+        known = self.types[name]
+        for key, field in known.demanded:
+            if key in value:
+                continue
+            if field.required:
+                yield "required", f"{path}.{key}", "must be given"
+            else:
                 # Go prints null for it, which is no list.
-                yield "list_missing", place, "a list is needed, even an empty one"
+                yield "list_missing", f"{path}.{key}", "a list is needed, even an empty one"
+        for key, item in value.items():
+            yield from self._field(item, known.fields[key], f"{path}.{key}")
 
     def _field(self, item: Any, field: Field, path: str) -> Iterator[Problem]:
         kind = field.kind
