@@ -10,8 +10,8 @@ name: run_summary
 short_description: Say in a few lines what a play found out
 version_added: 0.1.0
 description:
-  - Returns the lines that close a play, that is the verdict, what did not pass with its remedy (the worst first), and where
-    the files are.
+  - Returns the lines that close a play, that is the verdict, what did not pass with its remedy (the worst first),
+    and where the files are.
 options:
   _input:
     description: The findings of all checks.
@@ -35,6 +35,11 @@ options:
     description: Paths of files by what they are. Empty ones are left out.
     type: dict
     default: {}
+  components:
+    description: The components of a deployment with their state, as M(inference_ops.dynamo.workload_wait) returns them.
+    type: list
+    elements: dict
+    default: []
 author:
   - Inference Ops contributors (@inference-ops)
 """
@@ -77,19 +82,25 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import 
 
 
 def run_summary(
-    findings: object, verdict: object, placements: object = None, lines: object = None, files: object = None
+    findings: object,
+    verdict: object,
+    placements: object = None,
+    lines: object = None,
+    files: object = None,
+    components: object = None,
 ) -> dict[str, Any]:
     """Return the summary as plain data."""
     try:
         found, word, pods = (to_plain(value, "run_summary") for value in (findings, verdict, placements))
         more, paths = to_plain(lines or [], "run_summary: lines"), to_plain(files or {}, "run_summary: files")
+        parts = to_plain(components or [], "run_summary: components")
     except InputError as error:
         raise AnsibleFilterError(str(error)) from error
     if not isinstance(found, list) or not all(isinstance(finding, dict) for finding in found):
         raise AnsibleFilterError("run_summary: expected a list of findings")
     if isinstance(pods, list):
         pods = {str(entry.get("pod", number)): entry.get("node", "") for number, entry in enumerate(pods)}
-    shown = summary_lines(str(word), found, pods or {}, [str(line) for line in more], paths)
+    shown = summary_lines(str(word), found, pods or {}, [str(line) for line in more], paths, parts)
     return {"lines": shown, "outcome": outcome_of(found), "findings": sorted_findings(found)}
 
 

@@ -44,6 +44,17 @@ def placement_lines(placements: Mapping[str, Any]) -> list[str]:
     return [f"  {node}: {count} pod{'s' if count != 1 else ''}" for node, count in sorted(by_node.items())]
 
 
+def component_lines(components: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return one line a component: how many replicas are ready, and what the slowest pod does where some are not."""
+    lines = []
+    for component in components:
+        ready, desired = component.get("ready", 0), component.get("desired", 0)
+        slowest = " ".join(str(component.get("slowest") or "").split())
+        tail = f", {slowest}" if slowest and ready != desired else ""
+        lines.append(f"  {component.get('component', '')}: {ready} of {desired} ready{tail}")
+    return lines
+
+
 def finding_lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the lines for what did not pass, the worst first, each with its remedy, then the count of the rest."""
     ordered = sorted_findings(findings)
@@ -68,9 +79,13 @@ def summary_lines(
     placements: Mapping[str, Any],
     lines: Iterable[str],
     files: Mapping[str, str],
+    components: Iterable[Mapping[str, Any]] = (),
 ) -> list[str]:
     """Return the summary. ``placements`` maps pods to nodes; ``files`` maps labels to paths, empty ones left out."""
     summary = [f"Verdict: {verdict}"]
+    state = component_lines(components)
+    if state:
+        summary += ["Components:", *state]
     placed = placement_lines(placements)
     if placed:
         summary += ["Placement:", *placed]

@@ -60,3 +60,15 @@ def test_a_long_list_is_cut_and_says_so() -> None:
     lines = summary_lines("fits", found, {}, [], {})
     assert "        ... and 3 more in the report" in lines
     assert lines[-1] == f"Checks: 0 passed, {MOST_FINDINGS + 3} did not."
+
+
+def test_a_component_that_is_not_ready_says_what_its_slowest_pod_does() -> None:
+    components = [
+        {"component": "Frontend", "ready": 1, "desired": 1, "slowest": "ready"},
+        {"component": "Worker", "ready": 0, "desired": 2, "slowest": "pod w-0 pulls\nits image"},
+    ]
+    assert summary_lines("progressing", [], {}, [], {}, components)[1:4] == [
+        "Components:",
+        "  Frontend: 1 of 1 ready",
+        "  Worker: 0 of 2 ready, pod w-0 pulls its image",
+    ]
