@@ -67,6 +67,10 @@ RESTARTS = 3
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
+_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
+
+#: Group to version to plural to kind.
+Discovery = dict[str, dict[str, dict[str, Kind]]]
 Trim = Callable[[dict[str, Any]], "dict[str, Any] | None"]
 
 
@@ -140,6 +144,26 @@ class Kube(Transport):
             if not metadata.get("continue"):
                 return ListResult(items, str(metadata.get("resourceVersion") or ""))
             params["continue"] = metadata["continue"]
+
+    def list_rows(self, api_version: str, kind: str, *, namespace: str = "") -> list[dict[str, str]] | None:
+        """Return what ``kubectl get`` prints of a kind, a row a mapping by column: of a Secret its name and type alone.
+
+        None where the server makes no tables.
+        """
+        path = resource_path(api_version, known_kind(kind), namespace)
+        params = {"limit": str(PAGE)}
+        rows: list[dict[str, str]] = []
+        columns: list[str] = []
+        while True:
+            answer = self.request("GET", path, params, accept=f"{_TABLE},application/json")
+            if answer.get("kind") != "Table":
+                return None
+            columns = [entry["name"] for entry in answer.get("columnDefinitions") or ()] or columns
+            rows += [dict(zip(columns, map(str, row["cells"]), strict=False)) for row in answer.get("rows") or ()]
+            proceed = (answer.get("metadata") or {}).get("continue")
+            if not proceed:
+                return rows
+            params["continue"] = proceed
 
     def watch(
         self,
@@ -244,24 +268,22 @@ class Kube(Transport):
         """Return the server's version, such as ``v1.36.3``."""
         return str(self.request("GET", "/version").get("gitVersion") or "")
 
-    def discovery(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """Return ``{group: {version: (plural, …)}}`` of all groups but the core one, preferred version first.
+    def discovery(self) -> Discovery:
+        """Return ``{group: {version: {plural: Kind}}}`` of all groups but the core one, preferred version first.
 
         One request. Servers before 1.30 that do not aggregate answer with groups and versions alone.
         """
         answer = self.request("GET", "/apis", accept=f"{_DISCOVERY},application/json")
-        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        found: Discovery = {}
         if answer.get("kind") == "APIGroupDiscoveryList":
             for group in answer.get("items") or ():
-                found[group["metadata"]["name"]] = {
-                    version["version"]: tuple(entry["resource"] for entry in version.get("resources") or ())
-                    for version in group.get("versions") or ()
-                }
+                name = group["metadata"]["name"]
+                found[name] = {version["version"]: _resources(name, version) for version in group.get("versions") or ()}
             return found
         for group in answer.get("groups") or ():
             preferred = (group.get("preferredVersion") or {}).get("version")
             versions = [version["version"] for version in group.get("versions") or ()]
-            found[group["name"]] = dict.fromkeys(sorted(versions, key=lambda item: item != preferred), ())
+            found[group["name"]] = {version: {} for version in sorted(versions, key=lambda item: item != preferred)}
         return found
 
     def forward(self, namespace: str, pod: str, port: int) -> PortForward:
@@ -286,6 +308,19 @@ class Kube(Transport):
 
 def _selectors(labels: str, fields: str) -> dict[str, str]:
     return {key: value for key, value in (("labelSelector", labels), ("fieldSelector", fields)) if value}
+
+
+def _resources(group: str, version: Mapping[str, Any]) -> dict[str, Kind]:
+    return {
+        entry["resource"]: Kind(
+            str((entry.get("responseKind") or {}).get("kind") or ""),
+            entry["resource"],
+            group,
+            version["version"],
+            entry.get("scope") != "Cluster",
+        )
+        for entry in version.get("resources") or ()
+    }
 
 
 def _item_kind(answer: Mapping[str, Any]) -> tuple[str, str]:

@@ -241,10 +241,11 @@ def test_access_reviews_ask_for_ourselves_or_for_another(api: FakeApi, kube: Kub
 
 
 def test_discovery_reads_the_aggregated_answer_and_the_old_one(api: FakeApi, kube: Kube) -> None:
-    version = {"version": "v1alpha1", "resources": [{"resource": "podcliquesets"}]}
+    resource = {"resource": "podcliquesets", "responseKind": {"kind": "PodCliqueSet"}, "scope": "Namespaced"}
+    version = {"version": "v1alpha1", "resources": [resource]}
     group = {"metadata": {"name": "grove.io"}, "versions": [version]}
     api.script("/apis", Answer(body={"kind": "APIGroupDiscoveryList", "items": [group]}))
-    assert kube.discovery() == {"grove.io": {"v1alpha1": ("podcliquesets",)}}
+    assert kube.discovery() == {"grove.io": {"v1alpha1": {"podcliquesets": KINDS["PodCliqueSet"]}}}
     old = {"name": "x.io", "versions": [{"version": "v1"}, {"version": "v2"}], "preferredVersion": {"version": "v2"}}
     api.script("/apis", Answer(body={"kind": "APIGroupList", "groups": [old]}))
     assert list(kube.discovery()["x.io"]) == ["v2", "v1"]
