@@ -221,3 +221,106 @@ artifact:
   returned: always
   type: str
 """
+
+import time
+from typing import Any
+
+from ansible_collections.inference_ops.dynamo.plugins.module_utils import http_probe, smoke_files
+from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import smoke
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import KubeError, connect
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.smoke_locator import KubeLocator, UrlLocator
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.smoke_run import (
+    Locator,
+    SmokePlan,
+    SmokeRun,
+    Tools,
+    not_sent,
+)
+
+ARGUMENTS: dict[str, Any] = {
+    **KUBE_ARGS,
+    "namespace": {"type": "str"},
+    "dgd": {"type": "str"},
+    "service": {"type": "str"},
+    "pod": {"type": "str"},
+    "url": {"type": "str"},
+    "port": {"type": "str"},
+    "model": {"type": "str"},
+    "prompt": {"type": "str", "default": smoke.DEFAULT_PROMPT},
+    "max_tokens": {"type": "int", "default": 100},
+    "temperature": {"type": "float", "default": 0},
+    "stream": {"type": "bool", "default": False},
+    "headers": {"type": "dict", "default": {}},
+    "worker_instance_id": {"type": "str", "default": "auto"},
+    "reach_timeout": {"type": "int", "default": 60},
+    "model_timeout": {"type": "int", "default": 300},
+    "request_timeout": {"type": "int", "default": 120},
+    "poll_interval": {"type": "float", "default": 2},
+    "deploy_root": {"type": "path"},
+}
+WAYS = ("dgd", "service", "pod", "url")
+
+
+def locate(params: dict[str, Any]) -> Locator:
+    """Return what looks for the endpoint."""
+    if params["url"]:
+        verify = params["validate_certs"] is not False
+        return UrlLocator(http_probe.parse_url(params["url"], verify, params["ca_cert"] or ""), params["url"])
+    kube = connect(params, agent="dgd_smoke")
+    names = {name: params[name] or "" for name in ("dgd", "service", "pod", "port")}
+    return KubeLocator(kube, params["namespace"], **names)
+
+
+def plan_of(params: dict[str, Any], locator: Locator) -> SmokePlan:
+    """Return what to ask; the DGD tells the model's name where none is given."""
+    model = params["model"] or ""
+    if not model and isinstance(locator, KubeLocator) and locator.dgd:
+        model = smoke.served_model(locator.view())
+    instance = params["worker_instance_id"]
+    if instance not in ("auto", "none") and not instance.isdecimal():
+        raise InputError("must be auto, none or a decimal number", field="worker_instance_id", found=instance)
+    names = ("prompt", "max_tokens", "temperature", "stream", "reach_timeout", "model_timeout", "request_timeout")
+    headers = {str(name): str(value) for name, value in params["headers"].items()}
+    more = {name: params[name] for name in names}
+    interval = max(params["poll_interval"], 0.1)
+    return SmokePlan(model=model, headers=headers, instance_id=instance, poll_interval=interval, **more)
+
+
+def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+    """Run the smoke test; return the module's result."""
+    locator = locate(params)
+    plan = plan_of(params, locator)
+    root = params["deploy_root"] or ""
+    if check_mode:
+        return {**not_sent(plan, locator).to_result(), "changed": False, "artifact": ""}
+    before = smoke_files.read_artifact(root) if root else None
+    keep = smoke_files.keep_in(root)
+    result = SmokeRun(plan, Tools(locator, http_probe.send, time.monotonic, time.sleep, keep)).run()
+    if not root:
+        return {**result.to_result(), "changed": False, "artifact": ""}
+    path = smoke_files.write_artifact(root, result, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    changed = not smoke.same_outcome(before, smoke_files.read_artifact(root))
+    return {**result.to_result(), "changed": changed, "artifact": path}
+
+
+def main() -> None:
+    module = KubeModule(
+        argument_spec=ARGUMENTS,
+        supports_check_mode=True,
+        mutually_exclusive=[WAYS],
+        required_one_of=[WAYS],
+        required_by=dict.fromkeys(WAYS[:3], ("namespace",)),
+    )
+    try:
+        result = run(module.params, module.check_mode)
+    except (InputError, KubeError) as error:
+        module.fail_json(msg=str(error), success=False)
+    if not result["success"] and not module.check_mode:
+        module.fail_json(msg=result["msg"], **{name: value for name, value in result.items() if name != "msg"})
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

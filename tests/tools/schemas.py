@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger import LEDGER_SCHEMA
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.smoke import ARTIFACT_SCHEMA
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.smoke_reasons import ARTIFACT_SCHEMA
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 SCHEMAS: Mapping[str, Mapping[str, Any]] = {

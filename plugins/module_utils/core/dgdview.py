@@ -108,7 +108,8 @@ def view_dgd(
     reader = _Reader(where, config_maps or {})
     metadata = reader.mapping(data, "metadata", "")
     spec = reader.mapping(data, "spec", "")
-    alpha = api_version == keys.V1ALPHA1
+    # A server without conversion relabels what it stores, so the shape decides where the two disagree.
+    alpha = "services" in spec or (api_version == keys.V1ALPHA1 and "components" not in spec)
     env = reader.env(spec, "envs" if alpha else "env", "spec")
     components = tuple(reader.alpha(spec, env) if alpha else reader.beta(spec, env))
     return DgdView(

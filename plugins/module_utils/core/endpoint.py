@@ -142,9 +142,8 @@ def service_endpoint(
     number = _service_port(service, chosen, port)
     if number is None:
         ports = ", ".join(f"{item.get('name', '')}:{item.get('port')}" for item in _ports(service)) or "none"
-        return PORT_UNKNOWN.finding(
-            "fail", subject, "No port is named http and it is not the only one.", [f"ports: {ports}"]
-        )
+        text = f"No port is {port}." if port else "No port is named http and it is not the only one."
+        return PORT_UNKNOWN.finding("fail", subject, text, [f"ports: {ports}"])
     return Endpoint("service", service=name, pod=_name(chosen), port=number, why=why or "it was asked for")
 
 

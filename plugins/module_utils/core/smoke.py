@@ -17,7 +17,7 @@ from typing import Any
 from . import keys
 from .dgdview import DgdView
 from .engineargs import engine_calls
-from .findings import Finding, Outcome
+from .findings import Finding
 from .smoke_reasons import (
     ARTIFACT_ID,
     BODY_TOO_LARGE,
@@ -451,14 +451,9 @@ def artifact(
     }
 
 
-def same_outcome(before: object, after: Mapping[str, Any]) -> bool:
+def same_outcome(before: object, after: object) -> bool:
     """Whether an earlier artifact tells the same as this one, times and the answer's own words left aside."""
     compared = ("schema", "api_request", "success", "models_code", "api_code", "reason_codes")
-    return isinstance(before, Mapping) and all(before.get(key) == after.get(key) for key in compared)
-
-
-def outcome_of(findings: Iterable[Finding]) -> Outcome:
-    """Return the worst outcome, ``unknown`` where nothing was judged."""
-    every = tuple(findings)
-    order: tuple[Outcome, ...] = ("pass", "warn", "unknown", "fail")
-    return max((finding.outcome for finding in every), key=order.index, default="unknown")
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return False
+    return all(before.get(key) == after.get(key) for key in compared)
