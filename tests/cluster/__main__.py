@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Inference Ops contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Command line of the embedded cluster: start, stop, status, serve, build."""
+"""Command line of the embedded cluster."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ def _parser() -> argparse.ArgumentParser:
     status.add_argument("name", nargs="?")
     serve = commands.add_parser("serve", help="start the real frontend and mocker behind a running cluster")
     serve.add_argument("name", nargs="?", default="dev")
+    prepare = commands.add_parser("prepare", help="make a namespace in a running cluster")
+    prepare.add_argument("name", nargs="?", default="dev")
+    prepare.add_argument("--namespace", required=True)
     commands.add_parser("build", help="build the programs; start does it by itself")
     return parser
 
@@ -67,6 +70,8 @@ def main(arguments: list[str] | None = None) -> int:
         elif args.command == "serve":
             record = lifecycle.serve_by_name(args.name)
             print(json.dumps({"model": record.served_model, "url": record.model_url}))
+        elif args.command == "prepare":
+            lifecycle.make_namespace(args.name, args.namespace)
         else:
             print(ensure_binaries())
     except (ClusterError, TimeoutError) as error:

@@ -29,13 +29,21 @@ def check_apis(names: Iterable[str]) -> None:
         raise ClusterError(f"unknown API sets: {', '.join(unknown)}; known are {', '.join(APIS)}")
 
 
-def crd_objects(names: Sequence[str]) -> list[dict[str, Any]]:
-    """The CustomResourceDefinitions of these API sets."""
+def _of_release(crd: dict[str, Any], release: str) -> dict[str, Any]:
+    """Release 1.1 has Dynamo's kinds in v1alpha1 only."""
+    versions = crd["spec"]["versions"]
+    if release == "1.1" and crd["spec"]["group"] == "nvidia.com":
+        versions[:] = [{**item, "storage": True} for item in versions if item["name"] == "v1alpha1"]
+    return crd
+
+
+def crd_objects(names: Sequence[str], release: str = "") -> list[dict[str, Any]]:
+    """The CustomResourceDefinitions of these API sets, in the versions that the operator's release has."""
     documents: list[dict[str, Any]] = []
     for name in names:
         for file in APIS[name]:
             documents += [item for item in yaml.safe_load_all((CRDS / file).read_text()) if item]
-    return documents
+    return [_of_release(item, release) for item in documents]
 
 
 def _established(api: Api, names: Sequence[str]) -> bool:
@@ -59,8 +67,8 @@ def _default_accounts(api: Api) -> bool:
     return api.get("v1", "ServiceAccount", "default", "default") is not None
 
 
-def install_apis(api: Api, names: Sequence[str]) -> None:
-    crds = crd_objects(names)
+def install_apis(api: Api, names: Sequence[str], release: str) -> None:
+    crds = crd_objects(names, release)
     for crd in crds:
         api.apply(crd)
     wait_until("custom resources", lambda: _established(api, [crd["metadata"]["name"] for crd in crds]))
@@ -72,10 +80,10 @@ def install_apis(api: Api, names: Sequence[str]) -> None:
             wait_until(f"{kind} in {api_version}", lambda v=api_version, k=kind: api.path(v, k))
 
 
-def install(api: Api, pools: Pools, apis: Sequence[str]) -> None:
+def install(api: Api, pools: Pools, apis: Sequence[str], release: str) -> None:
     """Create all and wait until pods can be scheduled."""
     for item in [*storage_objects(pools), *node_objects(pools)]:
         api.create(item)
-    install_apis(api, apis)
+    install_apis(api, apis, release)
     wait_until("nodes Ready", lambda: _nodes_ready(api))
     wait_until("the default service account", lambda: _default_accounts(api))

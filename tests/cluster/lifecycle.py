@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from . import addons
-from .api import Api
+from .api import Api, wait_until
 from .binaries import PROGRAMS, check_runs, ensure_binaries
 from .kwokconfig import Ports, write_config
 from .paths import HERE, ROOT, ClusterError, ClusterFolder, clusters_folder
@@ -199,9 +199,9 @@ def _start(folder: ClusterFolder, binaries: Path, pools: Pools, options: Options
     ports = _create_with_retry(folder, binaries)
     _write_kubeconfig(folder)
     api = Api(folder.kubeconfig, folder.context)
-    addons.install(api, pools, options.apis)
+    addons.install(api, pools, options.apis, options.release)
     gently = [_start_operator(folder, options)] if options.operator else []
-    shown = {**asdict(options), "pools": str(options.pools)}
+    shown = {**asdict(options), "pools": str(options.pools), "apis": list(options.apis)}
     record = Record(
         folder.name, folder.context, str(folder.kubeconfig), "running", _now(), ports.as_dict(), tuple(gently), shown
     )
@@ -229,6 +229,15 @@ def serve_by_name(name: str) -> Record:
         if record is None or record.state != "running":
             raise ClusterError(f"cluster {name} does not run; start it first")
         return record if record.served_model else serve(folder, record)
+
+
+def make_namespace(name: str, namespace: str) -> None:
+    """As a cluster's administrator would before anybody deploys there; waits until pods may be made in it."""
+    folder = ClusterFolder.of(name)
+    api = Api(folder.kubeconfig, folder.context)
+    api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    wait_until("its default service account", lambda: api.get("v1", "ServiceAccount", namespace, "default"))
+    api.close()
 
 
 def _remove(folder: ClusterFolder) -> int:

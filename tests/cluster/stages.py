@@ -135,7 +135,8 @@ def _containers(state: str, *, ready: bool, started: bool, restarts: int = 0, la
     return (
         "containerStatuses:\n{{ range .spec.containers }}\n"
         f'- {{name: {{{{ .name | Quote }}}}, image: {{{{ .image | Quote }}}}, imageID: "", '
-        f"ready: {str(ready).lower()}, started: {str(started).lower()}, restartCount: {restarts}, state: {state}{last}}}\n{{{{ end }}}}"
+        f"ready: {str(ready).lower()}, started: {str(started).lower()}, restartCount: {restarts}, "
+        f"state: {state}{last}}}\n{{{{ end }}}}"
     )
 
 
@@ -263,7 +264,8 @@ def node_stages() -> list[dict[str, Any]]:
     conditions = """conditions:
 {{ range NodeConditions }}
 - {type: {{ .type | Quote }}, status: {{ .status | Quote }}, reason: {{ .reason | Quote }},
-  message: {{ .message | Quote }}, lastHeartbeatTime: {{ Now | Quote }}, lastTransitionTime: {{ $.metadata.creationTimestamp | Quote }}}
+  message: {{ .message | Quote }}, lastHeartbeatTime: {{ Now | Quote }},
+  lastTransitionTime: {{ $.metadata.creationTimestamp | Quote }}}
 {{ end }}"""
     # The API server reaches logs and port-forward at this address: KWOK's controller plays every kubelet.
     first = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import lifecycle
-from .api import Api, wait_until
+from .api import Api
 from .kwokconfig import SERVED_PORT
 from .lifecycle import Options, Record
 from .paths import ClusterFolder
@@ -41,8 +41,7 @@ class RunningCluster:
 
     def namespace(self, name: str) -> str:
         """Make a namespace and its default service account usable at once."""
-        self.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        wait_until("service account", lambda: self.api.get("v1", "ServiceAccount", name, "default"))
+        lifecycle.make_namespace(self.folder.name, name)
         return name
 
     def audit_lines(self) -> list[str]:

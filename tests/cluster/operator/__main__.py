@@ -9,7 +9,6 @@ How true the renderer is to the real operator is held by the recorded answers of
 from __future__ import annotations
 
 import argparse
-import sys
 import threading
 import time
 import traceback
@@ -129,7 +128,7 @@ def main() -> None:
     settings = Settings(args.release, args.pathway, keys.GROVE_GROUP in groups, lws)
     log(f"{settings}")
     announce(api, settings)
-    work, kinds = Work(), [(keys.V1BETA1, keys.DGD_KIND), ("apps/v1", "Deployment"), ("v1", "Pod")]
+    work, kinds = Work(), [(settings.api_version, keys.DGD_KIND), ("apps/v1", "Deployment"), ("v1", "Pod")]
     events = [threading.Event() for _ in kinds]
     for (api_version, kind), listed in zip(kinds, events, strict=True):
         threading.Thread(target=follow, args=(connect(), api_version, kind, work, listed), daemon=True).start()
@@ -139,4 +138,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

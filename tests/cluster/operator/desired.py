@@ -44,6 +44,11 @@ class Settings:
     grove: bool
     lws: bool
 
+    @property
+    def api_version(self) -> str:
+        """The version of Dynamo's kinds that this release stores."""
+        return keys.V1ALPHA1 if self.release == "1.1" else keys.V1BETA1
+
 
 @dataclass(frozen=True)
 class Desired:

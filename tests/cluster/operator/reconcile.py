@@ -22,7 +22,6 @@ MANAGER = "dynamo-operator-stand-in"
 # Kinds that hang directly on the DGD and go when it no longer wants them. A Deployment or LeaderWorkerSet goes with
 # its DCD only: as in the real operator, one that changes into the other leaves the old one behind.
 PRUNED = (
-    (keys.V1BETA1, keys.DCD_KIND),
     ("grove.io/v1alpha1", "PodCliqueSet"),
     ("v1", "Service"),
     ("v1", "ConfigMap"),
@@ -63,6 +62,7 @@ class Reconciler:
     def __init__(self, api: Api, settings: Settings) -> None:
         self._api = api
         self._settings = settings
+        self._version = settings.api_version
         self._applied: dict[str, int] = {}  # DGD uid → generation whose children were applied without an error
 
     def forget(self, uid: str) -> None:
@@ -71,7 +71,7 @@ class Reconciler:
 
     def reconcile(self, namespace: str, name: str) -> bool:
         """False when it should be tried again soon."""
-        dgd = self._api.get(keys.V1BETA1, keys.DGD_KIND, namespace, name)
+        dgd = self._api.get(self._version, keys.DGD_KIND, namespace, name)
         if dgd is None:
             return True
         if dgd["metadata"].get("deletionTimestamp"):
@@ -133,7 +133,7 @@ class Reconciler:
 
     def _prune(self, dgd: Object, objects: Iterable[Object]) -> None:
         wanted = {(item["kind"], item["metadata"]["name"]) for item in objects}
-        for api_version, kind in PRUNED:
+        for api_version, kind in ((self._version, keys.DCD_KIND), *PRUNED):
             for item in self._listed(api_version, kind, dgd["metadata"]["namespace"]):
                 if dgd["metadata"]["uid"] in owners(item) and (kind, item["metadata"]["name"]) not in wanted:
                     self._delete_with_parts(item)
@@ -155,7 +155,7 @@ class Reconciler:
         children: dict[str, list[Object]] = {}
         uids = {metadata["uid"]} | {
             dcd["metadata"]["uid"]
-            for dcd in self._listed(keys.V1BETA1, keys.DCD_KIND, metadata["namespace"])
+            for dcd in self._listed(self._version, keys.DCD_KIND, metadata["namespace"])
             if metadata["uid"] in owners(dcd)
         }
         for api_version, kind in READ:
@@ -214,7 +214,7 @@ class Reconciler:
         status = dgd_status(dgd, wanted, states, errors, now())
         if _differs(dgd.get("status"), status):
             self._api.patch(dgd, {"status": status}, "status")
-        for dcd in self._listed(keys.V1BETA1, keys.DCD_KIND, dgd["metadata"]["namespace"]):
+        for dcd in self._listed(self._version, keys.DCD_KIND, dgd["metadata"]["namespace"]):
             component = (dcd["metadata"].get("labels") or {}).get(keys.LABEL_COMPONENT, "")
             if dgd["metadata"]["uid"] in owners(dcd) and component in states:
                 self._report_component(dcd, states[component].is_ready, states[component].to_status())
@@ -238,7 +238,7 @@ class Reconciler:
 
     def _finalize(self, dgd: Object) -> None:
         uid = dgd["metadata"]["uid"]
-        for api_version, kind in OWNED:
+        for api_version, kind in ((self._version, keys.DCD_KIND), *OWNED):
             for item in self._listed(api_version, kind, dgd["metadata"]["namespace"]):
                 if uid in owners(item) and not item["metadata"].get("deletionTimestamp"):
                     self._delete_with_parts(item)
