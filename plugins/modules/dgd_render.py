@@ -13,7 +13,8 @@ description:
   - Renders a C(DynamoGraphDeployment) (DGD) of API version C(nvidia.com/v1alpha1) or C(nvidia.com/v1beta1) into the
     objects that a release of the Dynamo operator creates from it, and into the pods that these objects become.
   - Checks it first as the API server and the operator's webhooks of that release do.
-    What they refuse is refused here, with the field and the reason; unknown fields are reported, never dropped in silence.
+    What they refuse is refused here, with the field and the reason.
+    Unknown fields are reported, never dropped in silence.
   - Needs no cluster. A snapshot of one (see M(inference_ops.dynamo.cluster_info)) tells it the operator's release,
     the pathway and the pull secrets.
   - In diff mode it shows the components as the manifest has them beside the pods that come of them.
@@ -36,7 +37,8 @@ attributes:
     details:
       - This module only reads.
 notes:
-  - The connection options are accepted, so that one C(module_defaults) entry serves the whole action group, and are not used.
+  - The connection options are accepted, so that one C(module_defaults) entry serves the whole action group.
+    They are not used.
 options:
   src:
     description:
@@ -396,3 +398,112 @@ changes:
       type: list
       elements: str
 """
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.inference_ops.dynamo.plugins.module_utils import manifests
+from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.docker_secrets import SecretEntry
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.manifest import choose_dgd, documents_of
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.rendering import (
+    RenderOptions,
+    RenderReport,
+    render_document,
+)
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.snapshot import Snapshot
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.snapshots import load_snapshot
+
+RELEASES = ["documented", "1.1", "1.5"]
+CONFIG_TEXTS = (
+    *("version", "nats_address", "etcd_address", "model_express_url", "prometheus_endpoint", "mpi_ssh_secret"),
+    *("termination_delay", "restricted_namespace", "ingress_class", "ingress_host_suffix", "ingress_tls_secret"),
+)
+CONFIG_SWITCHES = ("grove", "lws", "dra", "kai_scheduler", "inference_pool", "checkpoint")
+ARGS: dict[str, Any] = {
+    **KUBE_ARGS,
+    "src": {"type": "path"},
+    "definition": {"type": "raw"},
+    "name": {"type": "str"},
+    "namespace": {"type": "str"},
+    "operator_release": {"type": "str", "default": "auto", "choices": ["auto", *RELEASES]},
+    "pathway": {"type": "str", "default": "auto", "choices": ["auto", "deployment", "lws", "grove"]},
+    "operator_config": {
+        "type": "dict",
+        "default": {},
+        "options": {
+            "discovery_backend": {"type": "str", "choices": ["kubernetes", "etcd"]},
+            # A name, and no secret.
+            **{name: {"type": "str", "no_log": False} for name in CONFIG_TEXTS},
+            **{name: {"type": "bool"} for name in CONFIG_SWITCHES},
+        },
+    },
+    "pull_secrets": {
+        "type": "list",
+        "elements": "dict",
+        "no_log": False,
+        "options": {
+            "name": {"type": "str", "required": True},
+            "namespace": {"type": "str"},
+            "type": {"type": "str", "default": "kubernetes.io/dockerconfigjson"},
+            "registries": {"type": "list", "elements": "str", "default": []},
+        },
+    },
+    "snapshot": {"type": "raw"},
+    "explain": {"type": "bool", "default": False},
+    "compare_to": {"type": "str", "choices": RELEASES},
+    "refused": {"type": "str", "default": "fail", "choices": ["fail", "report"]},
+}
+
+
+def read_options(params: Mapping[str, Any]) -> RenderOptions:
+    """Make the core's options of the module's."""
+    secrets = params["pull_secrets"]
+    snapshot = params["snapshot"]
+    if isinstance(snapshot, str):
+        snapshot = load_snapshot(snapshot)
+    return RenderOptions(
+        namespace=params["namespace"] or "",
+        release=params["operator_release"],
+        pathway=params["pathway"],
+        config=params["operator_config"],
+        secrets=None
+        if secrets is None
+        else tuple(
+            SecretEntry.from_snapshot({k: v for k, v in secret.items() if v is not None}, "pull_secrets")
+            for secret in secrets
+        ),
+        snapshot=Snapshot.from_plain(snapshot) if isinstance(snapshot, Mapping) else snapshot,
+        explain=params["explain"],
+        compare_to=params["compare_to"] or "",
+    )
+
+
+def read_report(params: Mapping[str, Any]) -> RenderReport:
+    """Read what was given and render it."""
+    documents = manifests.load_file(params["src"]) if params["src"] else documents_of(params["definition"])
+    return render_document(choose_dgd(documents, params["name"] or ""), read_options(params))
+
+
+def main() -> None:
+    """Parse, render, exit."""
+    module = KubeModule(
+        argument_spec=ARGS,
+        required_one_of=[("src", "definition")],
+        mutually_exclusive=[("src", "definition")],
+        supports_check_mode=True,
+    )
+    try:
+        report = read_report(module.params)
+    except InputError as error:
+        module.fail_json(msg=str(error), rejections=[])
+    result = report.to_result()
+    if report.rejections and module.params["refused"] == "fail":
+        module.fail_json(msg=report.refusal(), **result)
+    diff = {"diff": report.diff()} if module._diff else {}
+    module.exit_json(changed=False, **result, **diff)
+
+
+if __name__ == "__main__":
+    main()

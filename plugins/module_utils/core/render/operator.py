@@ -15,6 +15,7 @@ from . import program_alpha
 from .admission import admit, on_grove
 from .api import OperatorConfig, Rejection, RenderRequest, RenderResult
 from .config import helm_config
+from .demands import pod_demands
 from .explain import Explanation
 from .graph import Graph, Refused, metadata
 from .profiles import profile_of
@@ -59,6 +60,7 @@ def render(request: RenderRequest) -> RenderResult:
         result,
         pathway=provider,
         objects=tuple(graph.objects),
+        pods=() if errors else pod_demands(graph.objects, admitted.definition, request.facts.topologies),
         errors=tuple(errors),
         explanation=tuple(graph.explanation.origins),
     )
