@@ -26,6 +26,8 @@ from .kube_errors import Absent, Conflict, Forbidden, KubeError, Unauthorized, U
 #: What the scheduler counts: bound to a node and not over.
 _HOLDING = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 
+_NOT_TYPED = "failed to create typed patch object"
+
 
 def collect_snapshot(
     kube: Kube,
@@ -160,6 +162,7 @@ class _Collector:
             "apiextensions.k8s.io/v1", "CustomResourceDefinition", trim=trim_name, metadata_only=True
         ).items
         for item in items:
+            del item["kind"], item["apiVersion"]  # those of the list's form, not of the definition
             plural, _, group = item["metadata"]["name"].partition(".")
             versions = (self.discovered or {}).get(group) or {}
             item["versions"] = [version for version, resources in versions.items() if plural in resources]
@@ -265,4 +268,6 @@ def _outcome(error: KubeError) -> str:
         return "conflict"
     if isinstance(error, Forbidden):
         return "forbidden" if "cannot patch resource" in error.message else "refused"
-    return "refused" if 400 <= error.status < 500 else "error"
+    # A field of a wrong type or an unknown name comes back as 500 from a server-side apply.
+    typed = error.message.startswith(_NOT_TYPED)
+    return "refused" if typed or 400 <= error.status < 500 else "error"

@@ -17,6 +17,7 @@ from .docker_secrets import DATA_KEYS, SecretEntry
 from .findings import Finding, Outcome, Reason
 from .image_reference import ImageNameError, parse_image
 from .keyring import Keyring, Match, OperatorIndex, operator_index, why_not
+from .podspecs import PodSpec, names_in
 
 Verdict = Literal["attached_and_used", "attached_not_usable", "usable_not_attached", "unknown"]
 
@@ -111,7 +112,8 @@ class ImageUse:
 
     ``used_by`` names the container for a person; ``pod`` ties the containers of one pod together, since a secret that
     is attached for one serves all; ``declared`` are the pod's own ``imagePullSecrets``; ``discovery`` says whether the
-    operator looks at this image (it does not for Jobs, nor where the component's annotation switches it off).
+    operator looks at this image (it does not for Jobs, nor where the component's annotation switches it off). In a
+    ``final`` pod, one that was rendered, ``declared`` already holds what the operator found.
     """
 
     image: str
@@ -120,6 +122,7 @@ class ImageUse:
     declared: tuple[str, ...] = ()
     service_account: str = DEFAULT_ACCOUNT
     discovery: bool = True
+    final: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,17 +198,38 @@ def match_pull_secrets(request: MatchRequest) -> MatchReport:
     return MatchReport(tuple(images), (*findings, *judge.about_secrets()))
 
 
+def uses_of_pod(pod: PodSpec, *, discovery: bool, final: bool = False, label: str = "") -> tuple[ImageUse, ...]:
+    """Return the images of one pod; ``label`` names the pod to a person, by default its object."""
+    spec = pod.spec
+    who = label or pod.subject
+    return tuple(
+        ImageUse(
+            image=str(container["image"]),
+            used_by=f"{who} {container.get('name') or path}",
+            pod=f"{pod.subject} {pod.path}",
+            declared=names_in(spec.get("imagePullSecrets")),
+            service_account=str(spec.get("serviceAccountName") or DEFAULT_ACCOUNT),
+            discovery=discovery,
+            final=final,
+        )
+        for path, container in pod.containers()
+        if container.get("image")
+    )
+
+
 def _grouped(uses: Iterable[ImageUse]) -> Iterator[tuple[ImageUse, ...]]:
     """Group uses that must get the same answer: the same image in pods that carry the same secrets."""
     uses = tuple(uses)
     pods: dict[str, list[str]] = {}
     for use in uses:
-        if use.discovery and use.pod:
+        if use.discovery and use.pod and not use.final:
             pods.setdefault(use.pod, []).append(use.image)
     groups: dict[tuple[object, ...], list[ImageUse]] = {}
     for use in uses:
         siblings = tuple(pods.get(use.pod, ())) if use.pod else ()
-        groups.setdefault((use.image, use.declared, use.service_account, use.discovery, siblings), []).append(use)
+        groups.setdefault(
+            (use.image, use.declared, use.service_account, use.discovery, use.final, siblings), []
+        ).append(use)
     return (tuple(group) for group in groups.values())
 
 
@@ -312,14 +336,15 @@ class _Judge:
         """What the operator attaches by itself for this image."""
         if not use.discovery:
             return ()
-        return tuple(dict.fromkeys(self.index.lookup(use.image, self.request.namespace)))
+        found = tuple(dict.fromkeys(self.index.lookup(use.image, self.request.namespace)))
+        return tuple(name for name in found if name in use.declared) if use.final else found
 
     def _attached(self, use: ImageUse, operator: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
         """All secrets of the pod, and a remark where those of the service account go unused.
 
         Admission copies an account's secrets into a pod only where the pod names none, and the operator's count.
         """
-        images = self.pod_images.get(use.pod, []) if use.pod else []
+        images = self.pod_images.get(use.pod, []) if use.pod and not use.final else []
         attached = self.index.attach(images, self.request.namespace, use.declared)
         attached = tuple(dict.fromkeys([*attached, *operator]))
         account = (self.request.service_accounts or {}).get(use.service_account, ())
