@@ -43,7 +43,8 @@ class Change:
             return f"{self.path}: added {_short(self.after)}"
         if self.kind == "removed":
             return f"{self.path}: removed {_short(self.before)}"
-        return f"{self.path}: {_short(self.before)} -> {_short(self.after)}"
+        before, after = _around(_text(self.before), _text(self.after))
+        return f"{self.path}: {before} -> {after}"
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,29 @@ def _item_key(before: list[Any], after: list[Any]) -> str:
     return ""
 
 
-def _short(value: Any, limit: int = 120) -> str:
+#: How much of a value a line shows, and how much of what stays the same before a difference.
+_SHOWN, _CONTEXT = 120, 30
+
+
+def _text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return " ".join(text.split())
+
+
+def _short(value: Any) -> str:
+    return _cut(_text(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _around(before: str, after: str) -> tuple[str, str]:
+    """Cut away what two long texts begin with alike, so that their difference is seen."""
+    if max(len(before), len(after)) <= _SHOWN:
+        return before, after
+    same = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0)
+    if same <= _CONTEXT:
+        return _cut(before), _cut(after)
+    start = same - _CONTEXT
+    return _cut("…" + before[start:]), _cut("…" + after[start:])
