@@ -89,9 +89,7 @@ class Signatures:
         counters = (*state.near, *state.apart, *state.existing)
         return (
             tuple(pairs.get(pair, 0) for pairs in counters),
-            tuple(
-                count.counts.get(value) for counts in state.spreads for count in counts if count.rule.key == key
-            ),
+            tuple(count.counts.get(value) for counts in state.spreads for count in counts if count.rule.key == key),
         )
 
     def of(self, node: int) -> tuple[object, ...]:

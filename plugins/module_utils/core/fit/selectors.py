@@ -94,9 +94,7 @@ EVERYTHING = Selector()
 
 def _requirements(expressions: object) -> list[Requirement]:
     return [
-        Requirement(
-            str(entry.get("key")), str(entry.get("operator")), frozenset(map(str, entry.get("values") or ()))
-        )
+        Requirement(str(entry.get("key")), str(entry.get("operator")), frozenset(map(str, entry.get("values") or ())))
         for entry in expressions or ()  # type: ignore[attr-defined]  # the API server has checked the shape
         if isinstance(entry, Mapping)
     ]

@@ -55,9 +55,7 @@ def _exhaustive(
     cluster: Cluster, groups: Sequence[Group], options: Options, expired: Expired, state: State, names: Names
 ) -> Found:
     pods = sum(group.count for group in groups)
-    nodes = sum(
-        1 for node in range(len(state.nodes)) if any(not any(static[node]) for static in state.static)
-    )
+    nodes = sum(1 for node in range(len(state.nodes)) if any(not any(static[node]) for static in state.static))
     tried = 0
     ordered = any(state.spreads) or any(group.affinity.near for group in groups)
     if ordered:

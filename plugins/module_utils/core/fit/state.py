@@ -114,9 +114,7 @@ class State:
         column = {name: position for position, name in enumerate(self.resources)}
         self.free = usage(self.cluster, self.resources)
         #: Per group the (column, amount) pairs it asks for, pod place first as the scheduler reports it.
-        self.asked = [
-            sorted((column[name], value) for name, value in group.requests.items()) for group in self.groups
-        ]
+        self.asked = [sorted((column[name], value) for name, value in group.requests.items()) for group in self.groups]
 
     def _ports(self) -> None:
         self.ports: list[dict[Port, int]] = [{} for _ in self.nodes]
@@ -163,9 +161,9 @@ class State:
         apart = [*(affinity for _pod, affinity in self.cluster.rules), *(group.affinity for group in groups)]
         #: Per group the node labels over which the anti-affinity of some standing or coming pod means it.
         self.existing_keys = [
-            sorted({
-                term.key for one in apart for term in one.apart if self._meets(term, group.namespace, group.labels)
-            })
+            sorted(
+                {term.key for one in apart for term in one.apart if self._meets(term, group.namespace, group.labels)}
+            )
             for group in groups
         ]
         self._ruled = [
@@ -187,9 +185,7 @@ class State:
         return found
 
     def _count_bound(self) -> None:
-        watched = any(
-            group.affinity.near or group.affinity.apart or hard_of(group) for group in self.groups
-        )
+        watched = any(group.affinity.near or group.affinity.apart or hard_of(group) for group in self.groups)
         if watched:
             memo: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[list[Effect], list[SpreadCount]]] = {}
             for pod in self.cluster.bound:
@@ -395,9 +391,7 @@ class State:
     def _repelled(self, group: int, labels: Labels) -> str:
         """Return whose anti-affinity keeps the pod away, or nothing."""
         apart = self.apart[group]
-        if apart and any(
-            apart.get((term.key, labels.get(term.key, ""))) for term in self.groups[group].affinity.apart
-        ):
+        if apart and any(apart.get((term.key, labels.get(term.key, ""))) for term in self.groups[group].affinity.apart):
             return reasons.POD_ANTI_AFFINITY
         existing = self.existing[group]
         if existing and any(existing.get((key, labels.get(key, ""))) for key in self.existing_keys[group]):
