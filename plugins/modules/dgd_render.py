@@ -500,7 +500,8 @@ def main() -> None:
         module.fail_json(msg=str(error), rejections=[])
     result = report.to_result()
     if report.rejections and module.params["refused"] == "fail":
-        module.fail_json(msg=report.refusal(), **result)
+        told = ("name", "namespace", "release", "pathway", "findings", "verdict", "rejections", "unknown_fields")
+        module.fail_json(msg=report.refusal(), **{key: result[key] for key in told})
     diff = {"diff": report.diff()} if module._diff else {}
     module.exit_json(changed=False, **result, **diff)
 

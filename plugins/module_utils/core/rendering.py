@@ -33,7 +33,7 @@ from .render import (
 from .render.compare import Comparison, compare
 from .render.components import ComponentView, components_of, raw_components
 from .render.podcheck import check_pods
-from .render.releases import Choice, choose_gates, choose_release
+from .render.releases import Choice, Gates, choose_gates, choose_release
 from .snapshot import Snapshot
 
 _CHECK = "render"
@@ -58,13 +58,26 @@ RELEASE_ASSUMED = Reason(
     "The rules of another release than the operator's may have been applied.",
     "Give operator_release, or a snapshot of the cluster.",
 )
+PATHWAY_ASSUMED = Reason(
+    "render_pathway_assumed",
+    _CHECK,
+    "Whether the cluster has Grove or LeaderWorkerSet is not known, and the DGD needs one of them.",
+    "Give pathway, or a snapshot of the cluster.",
+)
 REPLICAS_MANAGED = Reason(
     "render_replicas_managed",
     _CHECK,
     "An autoscaler may change the number of replicas; the pods told are those it starts with.",
     "Judge the fit for the greatest number of replicas as well.",
 )
-REASONS: tuple[Reason, ...] = (REFUSED, UNKNOWN_FIELD, OPERATOR_WARNING, RELEASE_ASSUMED, REPLICAS_MANAGED)
+REASONS: tuple[Reason, ...] = (
+    REFUSED,
+    UNKNOWN_FIELD,
+    OPERATOR_WARNING,
+    RELEASE_ASSUMED,
+    PATHWAY_ASSUMED,
+    REPLICAS_MANAGED,
+)
 
 
 @dataclass(frozen=True)
@@ -160,19 +173,20 @@ def render_document(document: Document, options: RenderOptions) -> RenderReport:
         options.release, operator.release if operator else "", operator.evidence if operator else ""
     )
     components = _components(document)
-    config, evidence = _config(release.value, options)
+    gates = _gates(options, any(component.nodes > 1 for component in components))
+    config = _config(release.value, options, gates)
     result = _render(document, namespace, release.value, config, options)
-    findings = _findings(document, release, result)
+    findings = _findings(document, release, gates, result)
     comparison = None
     if options.compare_to:
-        other_config, _ = _config(options.compare_to, options)
+        other_config = _config(options.compare_to, options, gates)
         comparison = compare(result, _render(document, namespace, options.compare_to, other_config, options))
     return RenderReport(
         document=document,
         namespace=namespace,
         release=release,
         pathway=_pathway(result, components, config),
-        pathway_evidence=evidence,
+        pathway_evidence=gates.evidence,
         components=components,
         result=result,
         findings=findings,
@@ -236,15 +250,21 @@ def _pathway(result: RenderResult, components: Iterable[ComponentView], config: 
     return keys.LWS if multinode and config.lws else keys.DEPLOYMENT
 
 
-def _config(release: str, options: RenderOptions) -> tuple[OperatorConfig, str]:
-    """Return the operator's configuration: Helm's, with what the user and the snapshot say otherwise."""
-    given = {name: value for name, value in options.config.items() if value is not None}
-    gates = options.snapshot.operator.gates if options.snapshot is not None else {}
-    grove, lws, evidence = choose_gates(
+def _gates(options: RenderOptions, multinode: bool) -> Gates:
+    seen = options.snapshot.operator.gates if options.snapshot is not None else {}
+    return choose_gates(
         options.pathway,
-        asked=(given.pop("grove", None), given.pop("lws", None)),
-        seen=(gates.get("grove"), gates.get("lws")),
+        asked=(options.config.get("grove"), options.config.get("lws")),
+        seen=(seen.get("grove"), seen.get("lws")),
+        multinode=multinode,
     )
+
+
+def _config(release: str, options: RenderOptions, gates: Gates) -> OperatorConfig:
+    """Return the operator's configuration: Helm's, with what the user and the snapshot say otherwise."""
+    given = {
+        name: value for name, value in options.config.items() if value is not None and name not in ("grove", "lws")
+    }
     ingress = IngressConfig(
         class_name=str(given.pop("ingress_class", "")),
         host_suffix=str(given.pop("ingress_host_suffix", "")),
@@ -253,7 +273,7 @@ def _config(release: str, options: RenderOptions) -> tuple[OperatorConfig, str]:
     checkpoint = CheckpointConfig(enabled=bool(given.pop("checkpoint", False)))
     dra = given.pop("dra", None)
     if dra is None:
-        dra = gates.get("dra") is not False
+        dra = options.snapshot is None or options.snapshot.operator.gates.get("dra") is not False
     known = {item.name for item in fields(OperatorConfig)}
     if stray := sorted(set(given) - known):
         raise InputError(
@@ -262,19 +282,24 @@ def _config(release: str, options: RenderOptions) -> tuple[OperatorConfig, str]:
             found=shown(given[stray[0]]),
             remedy=f"There are {', '.join(sorted(known))}",
         )
-    config = replace(
-        helm_config(release), **given, grove=grove, lws=lws, dra=bool(dra), ingress=ingress, checkpoint=checkpoint
+    return replace(
+        helm_config(release),
+        **given,
+        grove=gates.grove,
+        lws=gates.lws,
+        dra=bool(dra),
+        ingress=ingress,
+        checkpoint=checkpoint,
     )
-    return config, evidence
 
 
-def _findings(document: Document, release: Choice, result: RenderResult) -> tuple[Finding, ...]:
+def _findings(document: Document, release: Choice, gates: Gates, result: RenderResult) -> tuple[Finding, ...]:
     subject = f"{keys.DGD_KIND}/{document.name}"
     found: list[Finding] = [
         REFUSED.finding(
             "fail",
             f"component/{rejection.component}" if rejection.component else subject,
-            f"{rejection.field}: {rejection.message}." if rejection.field else f"{rejection.message}.",
+            _sentence(rejection),
             (f"stage {rejection.stage}, rule {rejection.rule}",),
         )
         for rejection in result.errors
@@ -288,11 +313,19 @@ def _findings(document: Document, release: Choice, result: RenderResult) -> tupl
         found.append(
             RELEASE_ASSUMED.finding("warn", subject, f"Release {release.value} was taken: {release.evidence}.")
         )
+    if not gates.exact:
+        found.append(PATHWAY_ASSUMED.finding("warn", subject, f"The pathway is {gates.evidence}."))
     found += _managed(document, result.pods)
     found += result.findings
     if not result.errors:
         found += check_pods(result.pods)
     return by_severity(found)
+
+
+def _sentence(rejection: Rejection) -> str:
+    if rejection.field:
+        return f"{rejection.field}: {rejection.message}."
+    return f"{rejection.message[:1].upper()}{rejection.message[1:]}."
 
 
 def _managed(document: Document, pods: Iterable[PodDemand]) -> list[Finding]:

@@ -23,6 +23,16 @@ class Choice:
     exact: bool = True
 
 
+@dataclass(frozen=True)
+class Gates:
+    """Whether Grove and LeaderWorkerSets are switched on. ``exact`` is false where that is only assumed."""
+
+    grove: bool
+    lws: bool
+    evidence: str
+    exact: bool = True
+
+
 def choose_release(wanted: str, seen: str = "", seen_evidence: str = "") -> Choice:
     """Return the release for ``wanted``: one of the known ones, or ``auto`` for that of the operator seen.
 
@@ -60,13 +70,18 @@ def choose_gates(
     *,
     asked: tuple[bool | None, bool | None] = (None, None),
     seen: tuple[bool | None, bool | None] = (None, None),
-) -> tuple[bool, bool, str]:
+    multinode: bool = False,
+) -> Gates:
     """Return whether Grove and LeaderWorkerSets are switched on, and on what evidence.
 
-    ``asked`` is what the operator's configuration was said to be, ``seen`` whether the cluster offers the APIs.
+    ``asked`` is what the operator's configuration was said to be, ``seen`` whether the cluster offers the APIs. Where
+    neither is known, a graph over several nodes is taken to find what it needs: Helm's setting would only refuse it.
     """
     if pathway != AUTO:
-        return pathway == "grove", pathway == "lws", "asked for"
+        return Gates(pathway == "grove", pathway == "lws", "asked for")
+    if multinode and (*asked, *seen) == (None, None, None, None):
+        evidence = "not known; Grove and LeaderWorkerSet are taken to be there, because the DGD spans several nodes"
+        return Gates(True, True, evidence, exact=False)
     grove = asked[0] if asked[0] is not None else bool(seen[0])
     lws = asked[1] if asked[1] is not None else bool(seen[1])
     said = [
@@ -76,7 +91,7 @@ def choose_gates(
             ("LeaderWorkerSet", lws, asked[1], seen[1]),
         )
     ]
-    return grove, lws, ", ".join(said)
+    return Gates(grove, lws, ", ".join(said))
 
 
 def _seen(known: bool | None) -> str:
