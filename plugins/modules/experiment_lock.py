@@ -14,7 +14,8 @@ description:
   - The lock is an advisory file lock that a small helper process holds on the run's behalf. The helper ends as soon
     as the ansible-playbook process ends, however it ends, and the kernel then drops the lock. A killed run leaves no
     lock behind.
-  - Taking the lock again in the same run changes nothing.
+  - Taking the lock again in the same run changes nothing. The lock lives no longer than the run, so taking it and giving
+    it back are never reported as a change; see RV(taken).
   - The file C(.deploy.lock) in the experiment root stays, but without a holder it locks nothing.
 options:
   path:
@@ -64,9 +65,64 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+taken:
+  description: Whether this call took the lock (in check mode, whether it would).
+  returned: always
+  type: bool
 holder:
   description: Who holds the lock after the call, or an empty mapping.
   returned: always
   type: dict
   sample: {"pid": 4711, "host": "controller", "since": "2026-11-29T22:00:00Z"}
 """
+
+import os
+import time
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference_ops.dynamo.plugins.module_utils import run_lock
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+
+ARGUMENTS: dict[str, Any] = {
+    "path": {"type": "path", "required": True},
+    "state": {"type": "str", "choices": ["held", "free"], "default": "held"},
+    "timeout": {"type": "int", "default": 5},
+    "owner_pid": {"type": "int"},
+}
+
+
+def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+    """Take the lock or give it back; return the module's result."""
+    root = os.path.realpath(params["path"])
+    if not os.path.isdir(root):
+        raise InputError("the experiment root does not exist", where=params["path"], field="path")
+    pid = params["owner_pid"]
+    owner = run_lock.Owner(pid, run_lock.start_of(pid)) if pid else run_lock.run_owner()
+    if check_mode:
+        return would(run_lock.look(root, owner), params["state"], params["path"])
+    if params["state"] == "free":
+        state = run_lock.give_back(root, owner)
+    else:
+        since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        state = run_lock.take(root, owner, {"host": os.uname().nodename, "since": since}, timeout=params["timeout"])
+    return {"changed": False, "taken": state.changed and state.ours, "holder": dict(state.holder)}
+
+
+def would(state: run_lock.LockState, wanted: str, path: str) -> dict[str, Any]:
+    """Return what would be done; another run's lock is refused here too."""
+    if wanted == "held" and state.holder and not state.ours:
+        raise InputError("another run holds this experiment root", where=path, found=str(state.holder.get("pid")))
+    return {"changed": False, "taken": wanted == "held" and not state.ours, "holder": dict(state.holder)}
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    try:
+        module.exit_json(**run(module.params, module.check_mode))
+    except InputError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
