@@ -10,13 +10,15 @@ module: workload_wait
 short_description: Wait for Jobs, a DGD, claims or a deletion, and say why it is not running
 version_added: 1.0.0
 description:
-  - Watches the objects concerned and judges them on each event, as ready, progressing or failed, with the reason and the next step.
+  - Watches the objects concerned and judges them on each event, as ready, progressing or failed, with the reason
+    and the next step.
   - A failure that waiting cannot mend ends the wait early, after a grace of its own.
     Contention for resources, a model that is loading and a rolling update in progress do not.
   - With O(timeout=0) it looks once and returns, which is how a status is read.
     With O(dumps) it judges files written by C(kubectl get -o json) and touches no cluster.
   - While it waits, an action plugin shows a progress line at least every O(progress_interval) seconds.
-  - A wait that ends in failure or at its bound does not fail the task unless O(fail) is set. The play decides on RV(state).
+  - A wait that ends in failure or at its bound does not fail the task unless O(fail) is set. The play decides on
+    RV(state).
 author:
   - Inference Ops contributors (@inference-ops)
 extends_documentation_fragment:
@@ -93,7 +95,8 @@ options:
         default: 30
       never_fits:
         description:
-          - A request that no node of the cluster could hold even when empty. Set it longer where an autoscaler may add nodes.
+          - A request that no node of the cluster could hold even when empty. Set it longer where an autoscaler
+            may add nodes.
         type: int
         default: 30
       dependency:
@@ -128,7 +131,8 @@ options:
         default: 120
   stable_for:
     description:
-      - Everything must stay ready for this many seconds before RV(state=ready), so that flapping does not pass for readiness.
+      - Everything must stay ready for this many seconds before RV(state=ready), so that flapping does not pass
+        for readiness.
     type: int
     default: 5
   pods:
@@ -172,6 +176,10 @@ options:
     description:
       - A folder with files written by C(kubectl get -o json), one or more of any kinds, instead of a cluster.
       - Files with the ending C(.log) named after a pod are read as its log.
+    type: path
+  progress_file:
+    description:
+      - A file to which progress lines are appended as they come. The action plugin sets it to show them.
     type: path
   fail:
     description:
@@ -264,7 +272,8 @@ causes:
       type: list
       elements: str
     detail:
-      description: What belongs to the category, such as C(resource), C(requested), C(probe), C(remaining_seconds), C(exit_code), C(sub).
+      description: >-
+        What belongs to the category, such as C(resource), C(requested), C(probe), C(remaining_seconds), C(exit_code).
       type: dict
     remedy:
       description: What to do.
@@ -275,7 +284,8 @@ findings:
   type: list
   elements: dict
 components:
-  description: Each component with C(component), C(desired), C(ready), C(category) and C(slowest) (what the slowest pod does).
+  description: >-
+    Each component with C(component), C(desired), C(ready), C(category) and C(slowest) (what the slowest pod does).
   returned: always
   type: list
   elements: dict
@@ -297,13 +307,14 @@ failed_attempt:
   type: dict
 next_check:
   description: >-
-    For a legitimate wait (RV(way=contention) or RV(way=wait)): C(after_seconds), C(at), C(evidence), and C(can_ever_fit)
+    For a legitimate wait (RV(way=contention) or RV(way=wait)): C(after_seconds), C(at), C(evidence), C(can_ever_fit)
     (V(true), V(false), or V(null) where unknown). Empty otherwise.
   returned: always
   type: dict
 leftovers:
   description: >-
-    Objects of another workload kind or of an old generation: C(api_version), C(kind), C(name), C(uid), C(component), C(state)
+    Objects of another workload kind or of an old generation: C(api_version), C(kind), C(name), C(uid), C(component),
+    C(state)
     (V(orphan), V(stale_generation), V(rolling_update)), C(deletable) (owned by this DGD and superseded),
     C(gpus), C(reason).
   returned: when a DGD is waited for
@@ -313,6 +324,15 @@ deletion:
   description: >-
     What holds a deletion: C(gone), C(remaining) (objects with kind, name, finalizers, since), C(holders), C(remedy).
   returned: when a deletion is waited for
+  type: dict
+claims:
+  description: Each claim with C(name), C(state), C(message), C(evidence).
+  returned: when claims are waited for
+  type: list
+  elements: dict
+discovery:
+  description: What service discovery sees, with C(backend), C(visible) (pods), C(workers).
+  returned: when a DGD is ready and O(check_discovery=true)
   type: dict
 jobs:
   description: Each Job with C(name), C(state), C(reason), C(succeeded), C(failed), C(active).
@@ -340,3 +360,109 @@ api_requests:
   returned: always
   type: int
 """
+
+from typing import Any
+
+from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.kinds import KINDS
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.readiness import DEFAULT_GRACES, WaitPolicy
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.waits import WaitRequest
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import connect
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube_errors import KubeError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.states import read_dumps
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.waiting import (
+    ClusterSource,
+    FileSource,
+    Progress,
+    SystemClock,
+    appender,
+    run_wait,
+    without_waiting,
+)
+
+ARGUMENTS: dict[str, Any] = {
+    **KUBE_ARGS,
+    "wait_for": {"type": "str", "required": True, "choices": ["jobs", "dgd", "pvc", "deletion"]},
+    "namespace": {"type": "str", "required": True},
+    "names": {"type": "list", "elements": "str", "required": True},
+    "kind": {"type": "str", "default": "DynamoGraphDeployment"},
+    "api_version": {"type": "str", "default": "nvidia.com/v1alpha1"},
+    "uids": {"type": "dict", "default": {}},
+    "timeout": {"type": "int", "default": 3600},
+    "progress_interval": {"type": "int", "default": 10},
+    "graces": {"type": "dict", "default": {}, "options": {name: {"type": "int"} for name in DEFAULT_GRACES}},
+    "stable_for": {"type": "int", "default": 5},
+    "pods": {"type": "list", "elements": "dict", "default": []},
+    "objects": {"type": "list", "elements": "dict", "default": []},
+    "check_fit": {"type": "bool", "default": True},
+    "check_discovery": {"type": "bool", "default": True},
+    "discovery_backend": {"type": "str", "default": "kubernetes"},
+    "logs": {"type": "bool", "default": True},
+    "dumps": {"type": "path"},
+    "progress_file": {"type": "path"},
+    "fail": {"type": "bool", "default": False},
+}
+
+
+def parse(params: dict[str, Any]) -> WaitRequest:
+    """Return the request that the options make; raise InputError for one that makes none."""
+    kind, names = params["kind"], tuple(params["names"])
+    if not names or (params["wait_for"] == "dgd" and len(names) != 1):
+        raise InputError("give one name for a DGD, at least one otherwise", field="names", found=", ".join(names))
+    if kind not in KINDS:
+        raise InputError("unknown kind", field="kind", found=kind, remedy=f"Known are {', '.join(sorted(KINDS))}")
+    for name in ("timeout", "stable_for", "progress_interval"):
+        if params[name] < (1 if name == "progress_interval" else 0):
+            raise InputError("too small", field=name, found=str(params[name]))
+    return WaitRequest(
+        wait_for=params["wait_for"],
+        namespace=params["namespace"],
+        names=names,
+        policy=WaitPolicy(
+            timeout=params["timeout"],
+            graces={name: value for name, value in params["graces"].items() if value is not None},
+            stable_for=params["stable_for"],
+            progress_interval=params["progress_interval"],
+        ),
+        kind=kind,
+        plural=KINDS[kind].plural,
+        api_version=params["api_version"],
+        uids={name: str(uid) for name, uid in params["uids"].items()},
+        demands=tuple(PodDemand.from_result(pod) for pod in params["pods"]),
+        objects=tuple(params["objects"]),
+        check_discovery=params["check_discovery"],
+        platform=params["discovery_backend"],
+    )
+
+
+def collect(params: dict[str, Any], request: WaitRequest, clock: SystemClock) -> dict[str, Any]:
+    """Run the wait against files or a cluster and return its whole result."""
+    progress = Progress(appender(params["progress_file"]))
+    if params["dumps"]:
+        dump = read_dumps(params["dumps"])
+        source = FileSource(dump.objects, dump.logs, dump.taken_at, request)
+        request = without_waiting(request)
+        return {**run_wait(request, source, clock, progress), "kinds": {}, "progress": [], "api_requests": 0}
+    kube = connect(params, agent="workload_wait")
+    live = ClusterSource(kube, request, clock, check_fit=params["check_fit"], logs=params["logs"])
+    result = run_wait(request, live, clock, progress)
+    live.watches.stop()
+    return {**result, "kinds": live.watches.kinds(), "progress": progress.lines, "api_requests": kube.api_requests}
+
+
+def main() -> None:
+    """Parse, wait, and report; only here can the task fail."""
+    module = KubeModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    try:
+        result = collect(module.params, parse(module.params), SystemClock())
+    except (InputError, KubeError) as error:
+        module.fail_json(msg=str(error))
+    if module.params["fail"] and result["state"] != "ready":
+        module.fail_json(**result)
+    module.exit_json(changed=False, **result)
+
+
+if __name__ == "__main__":
+    main()

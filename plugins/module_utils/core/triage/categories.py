@@ -37,209 +37,292 @@ class Category:
     reason: Reason
 
 
-def _category(name: str, way: Way, grace: str, meaning: str, remedy: str) -> Category:
-    return Category(name, way, grace, Reason(f"triage_{name}", CHECK, meaning, remedy))
+def _category(reason: Reason, way: Way, grace: str) -> Category:
+    return Category(reason.code.removeprefix("triage_"), way, grace, reason)
 
 
 _NEVER = "The manifest can never schedule as written: enter the failed attempt, correct the manifest and deploy again."
 
-READY = _category("ready", "none", "", "Every replica is ready", "")
+READY = _category(Reason("triage_ready", CHECK, "Every replica is ready", ""), "none", "")
 MODEL_LOADING = _category(
-    "model_loading", "wait", "", "It starts as it should and is not ready yet", "Wait: this is progress."
+    Reason("triage_model_loading", CHECK, "It starts as it should and is not ready yet", "Wait: this is progress."),
+    "wait",
+    "",
 )
 INSUFFICIENT_RESOURCE = _category(
-    "insufficient_resource",
+    Reason(
+        "triage_insufficient_resource",
+        CHECK,
+        "Nodes that would take the pod have not enough of a resource free",
+        "Wait for the resource, or ask for less. Ask gpu_fit whether the request can ever fit.",
+    ),
     "contention",
     "never_fits",
-    "Nodes that would take the pod have not enough of a resource free",
-    "Wait for the resource, or ask for less. Ask gpu_fit whether the request can ever fit.",
 )
 TAINT = _category(
-    "taint", "failed_deploy", "unschedulable", "Nodes carry taints that the pod does not tolerate", _NEVER
+    Reason("triage_taint", CHECK, "Nodes carry taints that the pod does not tolerate", _NEVER),
+    "failed_deploy",
+    "unschedulable",
 )
 NODE_AFFINITY = _category(
-    "node_affinity", "failed_deploy", "unschedulable", "No node has what the selector or affinity asks for", _NEVER
+    Reason("triage_node_affinity", CHECK, "No node has what the selector or affinity asks for", _NEVER),
+    "failed_deploy",
+    "unschedulable",
 )
 POD_AFFINITY = _category(
-    "pod_affinity", "failed_deploy", "unschedulable", "Affinity or anti-affinity to other pods cannot be met", _NEVER
+    Reason("triage_pod_affinity", CHECK, "Affinity or anti-affinity to other pods cannot be met", _NEVER),
+    "failed_deploy",
+    "unschedulable",
 )
 TOPOLOGY_SPREAD = _category(
-    "topology_spread",
+    Reason(
+        "triage_topology_spread",
+        CHECK,
+        "The topology spread constraints cannot be met",
+        "Relax maxSkew or whenUnsatisfiable, label the nodes, or let nodeTaintsPolicy leave tainted nodes out.",
+    ),
     "failed_deploy",
     "unschedulable",
-    "The topology spread constraints cannot be met",
-    "Relax maxSkew or whenUnsatisfiable, label the nodes, or let nodeTaintsPolicy leave tainted nodes out.",
 )
 NODE_UNSCHEDULABLE = _category(
-    "node_unschedulable",
+    Reason(
+        "triage_node_unschedulable",
+        CHECK,
+        "The nodes are cordoned, not ready, or there are none",
+        "Have the node uncordoned or repaired. The manifest needs no change.",
+    ),
     "fix_dependency",
     "unschedulable",
-    "The nodes are cordoned, not ready, or there are none",
-    "Have the node uncordoned or repaired. The manifest needs no change.",
 )
 HOST_PORT = _category(
-    "host_port",
+    Reason(
+        "triage_host_port",
+        CHECK,
+        "A host port is taken on every node that would take the pod",
+        "Drop hostPort and hostNetwork, use fewer replicas than nodes, or end the pod that holds the port.",
+    ),
     "failed_deploy",
     "unschedulable",
-    "A host port is taken on every node that would take the pod",
-    "Drop hostPort and hostNetwork, use fewer replicas than nodes, or end the pod that holds the port.",
 )
 PVC = _category(
-    "pvc",
+    Reason(
+        "triage_pvc",
+        CHECK,
+        "A claim is missing, unbound, or not usable where the pod could run",
+        "Fix the claim or its storage class; neither waiting nor another manifest helps.",
+    ),
     "fix_dependency",
     "dependency",
-    "A claim is missing, unbound, or not usable where the pod could run",
-    "Fix the claim or its storage class; neither waiting nor another manifest helps.",
 )
 DRA_CLAIM = _category(
-    "dra_claim",
+    Reason(
+        "triage_dra_claim",
+        CHECK,
+        "A resource claim cannot be allocated",
+        "Check the device class, the ResourceSlices, and which claims hold the devices.",
+    ),
     "fix_dependency",
     "dependency",
-    "A resource claim cannot be allocated",
-    "Check the device class, the ResourceSlices, and which claims hold the devices.",
 )
 SCHEDULING_GATED = _category(
-    "scheduling_gated",
+    Reason(
+        "triage_scheduling_gated",
+        CHECK,
+        "The pod waits for a scheduling gate to be taken away",
+        "Find the controller that owns the gate; only it may take it away.",
+    ),
     "fix_dependency",
     "dependency",
-    "The pod waits for a scheduling gate to be taken away",
-    "Find the controller that owns the gate; only it may take it away.",
 )
 GANG = _category(
-    "gang",
+    Reason(
+        "triage_gang",
+        CHECK,
+        "The pods of a gang are placed all together or not at all, and some cannot be placed",
+        "Wait until the whole gang fits, or ask gpu_fit whether it ever can.",
+    ),
     "contention",
     "never_fits",
-    "The pods of a gang are placed all together or not at all, and some cannot be placed",
-    "Wait until the whole gang fits, or ask gpu_fit whether it ever can.",
 )
 QUOTA = _category(
-    "quota",
+    Reason("triage_quota", CHECK, "A quota refuses it", "Have the quota raised, free what it counts, or ask for less."),
     "fix_dependency",
     "dependency",
-    "A quota refuses it",
-    "Have the quota raised, free what it counts, or ask for less.",
 )
 ADMISSION = _category(
-    "admission",
+    Reason(
+        "triage_admission",
+        CHECK,
+        "An admission controller refuses the object",
+        "Give what the refusal asks for, or have the policy changed.",
+    ),
     "fix_dependency",
     "dependency",
-    "An admission controller refuses the object",
-    "Give what the refusal asks for, or have the policy changed.",
 )
 NODE_ADMISSION = _category(
-    "node_admission",
+    Reason(
+        "triage_node_admission",
+        CHECK,
+        "The kubelet refused the pod on its node",
+        "Look at the node's device plugin and allocatable; the scheduler and the kubelet disagree.",
+    ),
     "failed_deploy",
     "other",
-    "The kubelet refused the pod on its node",
-    "Look at the node's device plugin and allocatable; the scheduler and the kubelet disagree.",
 )
 IMAGE_PULL = _category(
-    "image_pull",
+    Reason(
+        "triage_image_pull",
+        CHECK,
+        "An image cannot be pulled",
+        "Check the image's name and tag, the registry's reach, and the pull secrets (pull_secret_match).",
+    ),
     "fix_dependency",
     "image",
-    "An image cannot be pulled",
-    "Check the image's name and tag, the registry's reach, and the pull secrets (pull_secret_match).",
 )
 IMAGE_PLATFORM = _category(
-    "image_platform",
+    Reason(
+        "triage_image_platform",
+        CHECK,
+        "The image is not built for the node's platform",
+        "Use an image for the node's architecture, or select nodes of the image's.",
+    ),
     "failed_deploy",
     "image",
-    "The image is not built for the node's platform",
-    "Use an image for the node's architecture, or select nodes of the image's.",
 )
 CONFIG_MISSING = _category(
-    "config_missing",
+    Reason(
+        "triage_config_missing",
+        CHECK,
+        "A secret or config map, or a key in it, that the pod needs is missing",
+        "Create it in the namespace; the pod starts by itself then.",
+    ),
     "fix_dependency",
     "dependency",
-    "A secret or config map, or a key in it, that the pod needs is missing",
-    "Create it in the namespace; the pod starts by itself then.",
 )
 MOUNT = _category(
-    "mount",
+    Reason(
+        "triage_mount",
+        CHECK,
+        "A volume cannot be mounted",
+        "Fix the volume's source (path, server, driver) named in the evidence.",
+    ),
     "fix_dependency",
     "dependency",
-    "A volume cannot be mounted",
-    "Fix the volume's source (path, server, driver) named in the evidence.",
 )
 SANDBOX = _category(
-    "sandbox",
+    Reason(
+        "triage_sandbox",
+        CHECK,
+        "The pod's sandbox or network cannot be set up",
+        "Look at the node's container runtime and network plugin.",
+    ),
     "fix_dependency",
     "dependency",
-    "The pod's sandbox or network cannot be set up",
-    "Look at the node's container runtime and network plugin.",
 )
 CRASH_LOOP = _category(
-    "crash_loop",
+    Reason(
+        "triage_crash_loop",
+        CHECK,
+        "A container ends again and again",
+        "Read the last log lines; a restart will not change them.",
+    ),
     "failed_deploy",
     "crash",
-    "A container ends again and again",
-    "Read the last log lines; a restart will not change them.",
 )
 OOM = _category(
-    "oom",
+    Reason(
+        "triage_oom",
+        CHECK,
+        "A container was killed for using more memory than its limit",
+        "Raise the container's memory limit, or make the process use less.",
+    ),
     "failed_deploy",
     "crash",
-    "A container was killed for using more memory than its limit",
-    "Raise the container's memory limit, or make the process use less.",
 )
 PROBE_FAILURE = _category(
-    "probe_failure",
+    Reason(
+        "triage_probe_failure",
+        CHECK,
+        "A probe fails",
+        "Check the probe's path, port and thresholds against what the process serves.",
+    ),
     "failed_deploy",
     "crash",
-    "A probe fails",
-    "Check the probe's path, port and thresholds against what the process serves.",
 )
 EVICTED = _category(
-    "evicted",
+    Reason(
+        "triage_evicted",
+        CHECK,
+        "The pod was evicted from its node",
+        "Relieve the node (disk, memory), or set requests and limits that fit what the process uses.",
+    ),
     "fix_dependency",
     "other",
-    "The pod was evicted from its node",
-    "Relieve the node (disk, memory), or set requests and limits that fit what the process uses.",
 )
 SCHEDULER_ERROR = _category(
-    "scheduler_error",
+    Reason(
+        "triage_scheduler_error",
+        CHECK,
+        "The scheduler met an error while placing the pod",
+        "Read the error; it is the scheduler's or a plugin's, not the pod's.",
+    ),
     "fix_dependency",
     "other",
-    "The scheduler met an error while placing the pod",
-    "Read the error; it is the scheduler's or a plugin's, not the pod's.",
 )
 SCHEDULER_MISSING = _category(
-    "scheduler_missing",
+    Reason(
+        "triage_scheduler_missing",
+        CHECK,
+        "No scheduler takes the pod up",
+        "Name a scheduler that runs in this cluster, or have the one named by schedulerName installed or restarted.",
+    ),
     "failed_deploy",
     "unschedulable",
-    "No scheduler takes the pod up",
-    "Name a scheduler that runs in this cluster, or have the one named by schedulerName installed or restarted.",
 )
 CONFIG_INVALID = _category(
-    "config_invalid",
+    Reason(
+        "triage_config_invalid",
+        CHECK,
+        "The API server or the operator refuses what the manifest describes",
+        "Correct the field that the refusal names.",
+    ),
     "failed_deploy",
     "operator",
-    "The API server or the operator refuses what the manifest describes",
-    "Correct the field that the refusal names.",
 )
 NODE_LOST = _category(
-    "node_lost",
+    Reason(
+        "triage_node_lost",
+        CHECK,
+        "The node of the pod does not report any more",
+        "Have the node repaired or removed; its pods are replaced then.",
+    ),
     "fix_dependency",
     "other",
-    "The node of the pod does not report any more",
-    "Have the node repaired or removed; its pods are replaced then.",
 )
 OPERATOR_ERROR = _category(
-    "operator_error",
+    Reason(
+        "triage_operator_error",
+        CHECK,
+        "The operator cannot carry out the DGD, or does not take it up",
+        "Look at the operator: whether it runs, and what its log says about this DGD.",
+    ),
     "fix_dependency",
     "operator",
-    "The operator cannot carry out the DGD, or does not take it up",
-    "Look at the operator: whether it runs, and what its log says about this DGD.",
 )
 ROLLOUT_STUCK = _category(
-    "rollout_stuck",
+    Reason(
+        "triage_rollout_stuck",
+        CHECK,
+        "A rollout makes no progress",
+        "Find out why the new pods do not become ready; the old ones are kept until then.",
+    ),
     "failed_deploy",
     "other",
-    "A rollout makes no progress",
-    "Find out why the new pods do not become ready; the old ones are kept until then.",
 )
 UNKNOWN = _category(
-    "unknown", "investigate", "other", "The text is not known to us and is given as it stands", "Read the text given."
+    Reason("triage_unknown", CHECK, "The text is not known to us and is given as it stands", "Read the text given."),
+    "investigate",
+    "other",
 )
 
 CATEGORIES: dict[str, Category] = {
