@@ -56,7 +56,10 @@ attributes:
   idempotent:
     support: full
 extends_documentation_fragment:
+  - inference_ops.dynamo._kube
   - inference_ops.dynamo._attributes
+notes:
+  - The connection options are accepted, so that C(module_defaults) of the action group can hold them, and are not used.
 author:
   - Inference Ops contributors (@inference-ops)
 """
@@ -134,7 +137,7 @@ import hashlib
 import os
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger import (
     LedgerChange,
@@ -145,6 +148,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger i
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.store import read_if_there, update_file
 
 ARGUMENTS: dict[str, Any] = {
+    **KUBE_ARGS,
     "path": {"type": "path", "required": True},
     "set": {"type": "dict", "default": {}},
     "set_once": {"type": "dict", "default": {}},
@@ -194,7 +198,7 @@ def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    module = KubeModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     try:
         module.exit_json(**run(module.params, module.check_mode))
     except InputError as error:

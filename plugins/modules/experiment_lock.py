@@ -14,8 +14,8 @@ description:
   - The lock is an advisory file lock that a small helper process holds on the run's behalf. The helper ends as soon
     as the ansible-playbook process ends, however it ends, and the kernel then drops the lock. A killed run leaves no
     lock behind.
-  - Taking the lock again in the same run changes nothing. The lock lives no longer than the run, so taking it and giving
-    it back are never reported as a change; see RV(taken).
+  - Taking the lock again in the same run changes nothing. The lock lives no longer than the run, so taking it and
+    giving it back are never reported as a change; see RV(taken).
   - The file C(.deploy.lock) in the experiment root stays, but without a holder it locks nothing.
 options:
   path:
@@ -46,8 +46,10 @@ attributes:
   idempotent:
     support: full
 extends_documentation_fragment:
+  - inference_ops.dynamo._kube
   - inference_ops.dynamo._attributes
 notes:
+  - The connection options are accepted, so that C(module_defaults) of the action group can hold them, and are not used.
   - Must run on the controller, as the lock lives and ends with the ansible-playbook process.
 author:
   - Inference Ops contributors (@inference-ops)
@@ -80,11 +82,12 @@ import os
 import time
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference_ops.dynamo.plugins.module_utils import run_lock
+from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 
 ARGUMENTS: dict[str, Any] = {
+    **KUBE_ARGS,
     "path": {"type": "path", "required": True},
     "state": {"type": "str", "choices": ["held", "free"], "default": "held"},
     "timeout": {"type": "int", "default": 5},
@@ -117,7 +120,7 @@ def would(state: run_lock.LockState, wanted: str, path: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    module = KubeModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     try:
         module.exit_json(**run(module.params, module.check_mode))
     except InputError as error:
