@@ -88,6 +88,7 @@ class ClusterFacts:
     domains from broad to narrow, each with its node label. ``component_service_account`` is the first ServiceAccount
     of the namespace that is labelled for component pods. ``snapshot_claim``/``snapshot_path`` come from the snapshot
     agent's DaemonSet. ``device_counts`` gives the GPU count of a ResourceClaimTemplate.
+    ``dgd_uid`` is the live DGD's UID, which 1.5 writes into the checkpoints that it makes.
     """
 
     claims: frozenset[str] | None = None
@@ -97,6 +98,7 @@ class ClusterFacts:
     snapshot_claim: str = ""
     snapshot_path: str = ""
     device_counts: Mapping[str, int] = field(default_factory=dict)
+    dgd_uid: str = ""
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,14 @@ _SAME = ("runtimeVersionOverride", "replicas", "minAvailable", "multinode", "mod
 
 @dataclass(frozen=True)
 class Converted:
-    """A graph as v1beta1, and per component what only v1alpha1 can say. ``claims`` are the graph's own PVCs."""
+    """A graph as v1beta1, and per component what only v1alpha1 can say. ``claims`` are the graph's own PVCs.
+
+    ``alpha`` tells whether the graph came as v1alpha1."""
 
     definition: dict[str, Any]
     preserved: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     claims: tuple[Mapping[str, Any], ...] = ()
+    alpha: bool = False
 
 
 def to_v1beta1(definition: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,7 +81,7 @@ def convert(definition: Mapping[str, Any]) -> Converted:
     if text:
         metadata["annotations"] = {**(metadata.get("annotations") or {}), keys.ANNOTATION_DGD_SPEC: text}
     result = {"apiVersion": keys.V1BETA1, "kind": definition.get("kind"), "metadata": metadata, "spec": target}
-    return Converted(result, preserved, claims)
+    return Converted(result, preserved, claims, alpha=True)
 
 
 def _renamed(value: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:

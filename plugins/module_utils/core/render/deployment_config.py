@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..errors import InputError
+from ..keys import GPU_RESOURCE
+from ..quantity import canonical
 from .gojson import go_json
 from .graph import Refused
 
@@ -42,3 +45,22 @@ def service_args(config: dict[str, Any], component: str) -> dict[str, Any]:
     entry = config.get(component)
     args = entry.get("ServiceArgs") if isinstance(entry, dict) else None
     return args if isinstance(args, dict) else {}
+
+
+def native_amounts(args: dict[str, Any], component: str) -> dict[str, str]:
+    """Return the resources of ``ServiceArgs`` under Kubernetes' own names; they are both requests and limits."""
+    wanted = args.get("resources")
+    if not isinstance(wanted, dict):
+        return {}
+    pairs = [("cpu", wanted.get("cpu")), ("memory", wanted.get("memory")), (GPU_RESOURCE, wanted.get("gpu"))]
+    custom = wanted.get("custom")
+    pairs += list(custom.items()) if isinstance(custom, dict) else []
+    amounts = {}
+    for name, text in pairs:
+        if text in (None, ""):
+            continue
+        try:
+            amounts[str(name)] = canonical(text)
+        except InputError as problem:
+            raise Refused("dgd-controller", "bad_quantity", f"{VARIABLE}: {name}: {problem.problem}", component) from None
+    return amounts

@@ -40,6 +40,8 @@ class Component:
     labels: dict[str, str] = field(default_factory=dict)
     preserved: Mapping[str, Any] = field(default_factory=dict)
     backend_framework: str = ""
+    service_labels: dict[str, str] = field(default_factory=dict)
+    service_annotations: dict[str, str] = field(default_factory=dict)
 
     @property
     def lower(self) -> str:

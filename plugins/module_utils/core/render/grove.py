@@ -27,10 +27,14 @@ def clique(
     spec: dict[str, Any],
     labels: Mapping[str, str],
     annotations: Mapping[str, str],
+    *,
+    grouped: bool = False,
 ) -> dict[str, Any]:
-    """Return a clique template: one role's pods."""
+    """Return a clique template: one role's pods. In a scaling group a single clique counts one replica of the group."""
     replicas = component.replicas
-    count = {"main": 1 if replicas is None else replicas, "leader": 1, "worker": component.nodes - 1}[role]
+    alone = 1 if replicas is None or grouped else replicas
+    count = {"main": alone, "leader": 1, "worker": component.nodes - 1}[role]
+    least = component.spec.get("minAvailable", 1) if not grouped else 1
     own_labels = dict(labels)
     if graph.config.kai_scheduler and spec.get("schedulerName", keys.KAI_SCHEDULER) == keys.KAI_SCHEDULER:
         spec["schedulerName"] = keys.KAI_SCHEDULER
@@ -42,7 +46,7 @@ def clique(
         "spec": {
             "roleName": clique_name(component, role),
             "replicas": count,
-            "minAvailable": 1 if role == "main" else count,
+            "minAvailable": least if role == "main" else count,
             "podSpec": spec,
         },
     }
@@ -56,14 +60,20 @@ def scaling_group(component: Component, cliques: list[dict[str, Any]]) -> dict[s
         "name": component.lower,
         "cliqueNames": [item["name"] for item in cliques],
         "replicas": 1 if replicas is None else replicas,
-        "minAvailable": 1,
+        "minAvailable": component.spec.get("minAvailable", 1),
     }
 
 
 def clique_set(
-    graph: Graph, name: str, cliques: list[dict[str, Any]], groups: list[dict[str, Any]], *, ordered: bool
+    graph: Graph,
+    name: str,
+    cliques: list[dict[str, Any]],
+    groups: list[dict[str, Any]],
+    *,
+    ordered: bool,
+    labels: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the PodCliqueSet of a graph."""
+    """Return the PodCliqueSet of a graph; ``labels`` are the operator's own beside the graph's."""
     startup = "CliqueStartupTypeExplicit" if ordered else "CliqueStartupTypeAnyOrder"
     template: dict[str, Any] = {
         "cliqueStartupType": startup,
@@ -74,14 +84,14 @@ def clique_set(
         template["podCliqueScalingGroups"] = groups
     if graph.config.termination_delay:
         template["terminationDelay"] = graph.config.termination_delay
-    domain = (graph.spec.get("topologyConstraint") or {}).get("packDomain")
-    if domain:
-        template["topologyConstraint"] = {"packDomain": domain}
     return {
         "apiVersion": "grove.io/v1alpha1",
         "kind": "PodCliqueSet",
         "metadata": metadata(
-            name, graph.namespace, graph.spec.get("labels") or {}, graph.spec.get("annotations") or {}
+            name,
+            graph.namespace,
+            {**(graph.spec.get("labels") or {}), **(labels or {})},
+            graph.spec.get("annotations") or {},
         ),
         "spec": {"replicas": 1, "template": template},
     }

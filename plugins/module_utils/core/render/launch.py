@@ -127,6 +127,11 @@ def inject_flags(container: dict[str, Any], flags: str, framework: str, needs_sh
         container["args"] = [*args, *flags.split()]
 
 
+def append_flag(container: dict[str, Any], flags: str, framework: str) -> None:
+    """Put ``flags`` behind the arguments of an engine, whatever its role."""
+    inject_flags(container, flags, framework, needs_shell=False)
+
+
 def _inject_into_shell(container: dict[str, Any], flags: str, framework: str) -> None:
     launched = re.compile(
         rf"(python[0-9.]*[\t\n\f\r ]+[^|&;]*{re.escape(framework)}[^|&;]*?)([\t\n\f\r ]|\Z|[|&;])"

@@ -11,10 +11,11 @@ from typing import Any
 
 from .. import keys
 from ..errors import InputError, shown
-from . import program_alpha
+from . import program_alpha, program_beta
 from .admission import admit, on_grove
 from .api import OperatorConfig, Rejection, RenderRequest, RenderResult
 from .config import helm_config
+from .convert import Converted, convert
 from .demands import pod_demands
 from .explain import Explanation
 from .graph import Graph, Refused, metadata
@@ -49,10 +50,12 @@ def render(request: RenderRequest) -> RenderResult:
     if admitted.errors:
         return result
     provider = "grove" if on_grove(admitted.definition["metadata"].get("annotations") or {}, config) else "component"
-    graph = _graph(request, profile, config, admitted.definition)
+    alpha = profile.api_version == keys.V1ALPHA1
+    converted = Converted(admitted.definition) if alpha else convert(admitted.definition)
+    graph = _graph(request, profile, config, converted.definition)
     errors: list[Rejection] = []
     try:
-        errors += program_alpha.run(graph, provider)
+        errors += program_alpha.run(graph, provider) if alpha else program_beta.run(graph, converted, provider)
     except Refused as refused:
         errors.append(refused.rejection)
     graph.objects.append(_dgd_object(graph, provider))
@@ -98,7 +101,9 @@ def _graph(request: RenderRequest, profile: Profile, config: OperatorConfig, def
 
 def _dgd_object(graph: Graph, provider: str) -> dict[str, Any]:
     annotations = dict(graph.annotations)
-    if provider == "component" and not graph.is_multinode:
+    if graph.profile.api_version != keys.V1ALPHA1:
+        annotations[keys.ANNOTATION_CURRENT_WORKER_HASH_V2] = graph.worker_hash
+    elif provider == "component" and not graph.is_multinode:
         annotations[keys.ANNOTATION_CURRENT_WORKER_HASH] = graph.worker_hash
     return {
         "apiVersion": graph.profile.api_version,

@@ -315,6 +315,9 @@ def _grove(graph: Graph) -> None:
         groups += group
         ordered = ordered or starts_after
     item = clique_set(graph, graph.name, cliques, groups, ordered=ordered)
+    domain = (graph.spec.get("topologyConstraint") or {}).get("packDomain")
+    if domain:
+        item["spec"]["template"]["topologyConstraint"] = {"packDomain": domain}
     graph.add(item, "1.6-clique-set")
     for component in graph.components:
         _grove_services(graph, component)

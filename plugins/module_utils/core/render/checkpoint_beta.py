@@ -1,0 +1,172 @@
+# Copyright (c) 2026 Inference Ops contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checkpoints of 1.5: made per component and worker generation, restored when a pod is created (rules 10.2)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .. import keys
+from . import restore
+from .api import CheckpointState
+from .explain import Notes
+from .graph import Component, Graph, Refused, metadata
+from .pod_beta import build_pod
+from .shapes import plain
+from .template_beta import apply_graph_defaults, pod_metadata, set_pod_metadata
+
+_ANNOTATION_AUTO = "nvidia.com/dynamo-auto-checkpoint"
+_ANNOTATION_DELETION = "nvidia.com/dynamo-checkpoint-deletion-policy"
+_STAGE = "dgd-controller"
+
+
+def _wanted(component: Component) -> Mapping[str, Any] | None:
+    checkpoint: Mapping[str, Any] | None = (component.spec.get("experimental") or {}).get("checkpoint")
+    return checkpoint if checkpoint and checkpoint.get("enabled") else None
+
+
+def checkpoint_id(graph: Graph, component: Component, worker_hash: str) -> str:
+    """Return 32 digits that stand for a checkpoint's id: the operator's own comes from the live DGD's UID."""
+    text = f"{graph.facts.dgd_uid}/{graph.namespace}/{graph.name}/{component.name}/{worker_hash}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def checkpoint_name(graph: Graph, component: Component) -> str:
+    """Return the name of the checkpoint that the component restores from, empty where it has none."""
+    wanted = _wanted(component)
+    if wanted is None:
+        return ""
+    reference = str(wanted.get("checkpointRef") or "")
+    return reference or f"checkpoint-{checkpoint_id(graph, component, graph.worker_hash)}"
+
+
+def state_of(graph: Graph, component: Component) -> CheckpointState | None:
+    """Return what is known of the component's checkpoint."""
+    return (graph.facts.checkpoints or {}).get(checkpoint_name(graph, component))
+
+
+def add_checkpoints(graph: Graph, *, grove: bool) -> None:
+    """Add the checkpoints that the operator makes; one that is only named must exist.
+
+    On Grove the first pass knows no worker hash yet, so a checkpoint without it is made as well.
+    """
+    for component in graph.components:
+        wanted = _wanted(component)
+        if wanted is None:
+            continue
+        reference = wanted.get("checkpointRef")
+        if reference:
+            if reference not in (graph.facts.checkpoints or {}):
+                raise Refused(
+                    _STAGE, "checkpoint_not_found", f"DynamoCheckpoint {reference} does not exist", component.name
+                )
+            continue
+        for worker_hash in ("", graph.worker_hash) if grove else (graph.worker_hash,):
+            _add(graph, component, wanted, worker_hash)
+
+
+def _add(graph: Graph, component: Component, wanted: Mapping[str, Any], worker_hash: str) -> None:
+    identifier = checkpoint_id(graph, component, worker_hash)
+    labels = {keys.LABEL_COMPONENT: component.name, keys.LABEL_DGD: graph.name}
+    if worker_hash:
+        labels[keys.LABEL_WORKER_HASH] = worker_hash
+    annotations = {
+        _ANNOTATION_AUTO: "true",
+        _ANNOTATION_DELETION: str(wanted.get("deletionPolicy") or "Delete"),
+        keys.ANNOTATION_SNAPSHOT_VERSION: "1",
+    }
+    notes = Notes(on=graph.explanation.on)
+    spec = _job_pod(graph, component, notes)
+    name = f"checkpoint-{identifier}"
+    item = {
+        "apiVersion": keys.V1ALPHA1,
+        "kind": keys.CHECKPOINT_KIND,
+        "metadata": metadata(name, graph.namespace, {**labels, keys.LABEL_CHECKPOINT_ID: identifier}, annotations),
+        "spec": {
+            "identity": {
+                "backendFramework": graph.backend_framework or "vllm",
+                "model": f"{graph.namespace}/{graph.name}",
+                "extraParameters": {
+                    "checkpointID": identifier,
+                    "component": component.name,
+                    "dgdUID": graph.facts.dgd_uid,
+                },
+            },
+            "job": {
+                "podTemplateSpec": {"metadata": {"labels": dict(labels)}, "spec": spec},
+                "targetContainerName": str(wanted.get("targetContainerName") or keys.MAIN_CONTAINER),
+            },
+        },
+    }
+    graph.add(item, "10.1-checkpoint")
+    graph.explanation.pod(f"{keys.CHECKPOINT_KIND}/{name}", ".spec.job.podTemplateSpec.spec", spec, notes)
+
+
+def _job_pod(graph: Graph, component: Component, notes: Notes) -> dict[str, Any]:
+    stripped = plain(component.spec)
+    for key in ("experimental", "frontendSidecar", "multinode"):
+        stripped.pop(key, None)
+    single = replace(component, spec=stripped, backend_framework=graph.backend_framework)
+    labels = pod_metadata(single, "labels")
+    labels.pop(keys.LABEL_WORKER_HASH, None)
+    set_pod_metadata(single, "labels", labels)
+    apply_graph_defaults(graph, single, with_domains=False)
+    spec = build_pod(graph, single, "main", None, _STAGE, notes)
+    spec["restartPolicy"] = "Never"
+    return spec
+
+
+def pin(graph: Graph, component: Component) -> None:
+    """Name the checkpoint in the component's own terms, as its DCD carries it."""
+    wanted = _wanted(component)
+    if wanted is None:
+        return
+    component.spec["experimental"]["checkpoint"] = {
+        key: value
+        for key, value in {
+            "enabled": True,
+            "checkpointRef": checkpoint_name(graph, component),
+            "startupPolicy": wanted.get("startupPolicy") or "Immediate",
+            "deletionPolicy": wanted.get("deletionPolicy") or "Delete",
+            "targetContainerName": wanted.get("targetContainerName") or keys.MAIN_CONTAINER,
+            "job": plain(wanted.get("job")),
+        }.items()
+        if value is not None
+    }
+
+
+def waits_for_checkpoint(graph: Graph, component: Component) -> bool:
+    """Return whether the component keeps no pods until its checkpoint is ready."""
+    wanted = _wanted(component)
+    if wanted is None or wanted.get("startupPolicy") != "WaitForCheckpoint":
+        return False
+    state = state_of(graph, component)
+    return state is None or not state.ready
+
+
+def candidate_annotations(graph: Graph, component: Component, spec: dict[str, Any]) -> dict[str, str]:
+    """Return the annotations of a pod that may be restored; shape it at once where it waited for its checkpoint."""
+    wanted = _wanted(component)
+    if wanted is None or not graph.config.checkpoint.enabled:
+        return {}
+    policy = str(wanted.get("startupPolicy") or "Immediate")
+    names = [item["name"] for item in spec["containers"]]
+    engines = [name for name in names if name.startswith("engine-")]
+    targets = engines or [str(wanted.get("targetContainerName") or keys.MAIN_CONTAINER)]
+    state = state_of(graph, component)
+    if policy == "WaitForCheckpoint" and state is not None and state.ready:
+        return restore.shape_1_5(graph, spec, targets, state, component.is_worker)
+    if state is not None and state.ready and component.is_worker:
+        restore.quicken(spec)
+    return {
+        keys.ANNOTATION_RESTORE_CANDIDATE: "true",
+        keys.ANNOTATION_CHECKPOINT_NAME: checkpoint_name(graph, component),
+        keys.ANNOTATION_CHECKPOINT_POLICY: policy,
+        keys.ANNOTATION_SNAPSHOT_CONTAINERS: ",".join(targets),
+    }
+
+
