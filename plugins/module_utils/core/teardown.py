@@ -131,7 +131,7 @@ class DeletionPlan:
     """What to delete in which order, and what to do before."""
 
     order: tuple[tuple[str, str], ...]
-    owned_pvcs: tuple[OwnedClaim, ...]
+    owned_claims: tuple[OwnedClaim, ...]
     requests: tuple[str, ...]
     findings: tuple[Finding, ...]
 
@@ -139,7 +139,8 @@ class DeletionPlan:
         """Return the plan as plain data."""
         return {
             "order": [{"kind": kind, "name": name} for kind, name in self.order],
-            "owned_pvcs": [claim.to_result() for claim in self.owned_pvcs],
+            "owned_claims": [claim.to_result() for claim in self.owned_claims],
+            "blockers": [f"{one.subject}: {one.message}" for one in self.findings if one.outcome == "fail"],
             "requests": list(self.requests),
             "findings": [finding.to_result() for finding in self.findings],
         }

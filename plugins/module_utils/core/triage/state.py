@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from .. import keys
 from ..demand import K8sObject, PodDemand
+from ..errors import InputError
 
 #: Where no time can be read.
 NEVER = 0.0
@@ -258,3 +260,22 @@ def from_dumps(objects: Mapping[str, Sequence[K8sObject]]) -> dict[str, tuple[K8
     for plural, found in objects.items():
         joined[plural.split(".")[0].lower()].extend(found)
     return {plural: tuple(found) for plural, found in joined.items()}
+
+
+def from_snapshot(snapshot: Mapping[str, Any], dgd: str, where: str = "snapshot") -> ClusterState:
+    """Return the state that a snapshot holds; kinds that were not read are left out, so that they count as unknown."""
+    kinds = snapshot.get("kinds")
+    noted = kinds if isinstance(kinds, Mapping) else {}
+    objects: dict[str, tuple[K8sObject, ...]] = {}
+    for plural, found in snapshot.items():
+        if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+            continue
+        entry = noted.get(plural)
+        state = entry.get("state") if isinstance(entry, Mapping) else "observed"
+        if state in ("observed", "absent"):
+            objects[plural] = tuple(found)
+    if not objects:
+        raise InputError("holds no kind that was read", where=where)
+    nodes = objects.get("nodes")
+    bound = tuple(pod for pod in objects.get("pods", ()) if (pod.get("spec") or {}).get("nodeName"))
+    return ClusterState(seconds(snapshot.get("taken_at")), dgd, objects, nodes, bound if nodes else None)
