@@ -12,10 +12,10 @@ version_added: 0.1.0
 description:
   - Judges whether all pods of a DynamoGraphDeployment can be placed on a cluster at the same time, with the filters of
     kube-scheduler 1.34 to 1.36, and explains the answer.
-  - Every bound pod that has not ended holds its full request, whatever it is doing. No pod is evicted, and no toleration
-    is added to a pod.
-  - V(fits) means that there is an order in which every pod passes all filters at its turn. The placement is returned, and
-    has passed a second check that shares nothing with the search. V(does_not_fit) comes with the reason in words.
+  - Every bound pod that has not ended holds its full request, whatever it is doing. No pod is evicted, and no
+    toleration is added to a pod.
+  - V(fits) means that there is an order in which every pod passes all filters at its turn. The placement is returned,
+    and has passed a second check that shares nothing with the search. V(does_not_fit) comes with the reason in words.
     What cannot be judged is V(unknown) with the reason.
   - Reads a snapshot made by M(inference_ops.dynamo.cluster_info), or looks at the live cluster itself.
   - A verdict never fails the task.
@@ -37,8 +37,8 @@ options:
     default: default
   dgd_name:
     description:
-      - The name of the DynamoGraphDeployment that the pods belong to. Pods of it that run already are taken to be replaced
-        by O(pods), so what they hold counts as free.
+      - The name of the DynamoGraphDeployment that the pods belong to. Pods of it that run already are taken to be
+        replaced by O(pods), so what they hold counts as free.
       - By default the name in the pods' own labels.
     type: str
   retiring:
@@ -64,7 +64,8 @@ options:
   time_limit:
     description:
       - How many seconds the search for a placement may take. When they are over the verdict is V(unknown).
-      - RV(headroom), RV(suggestions) and RV(prediction) take as long again at most, and say where they are not complete.
+      - RV(headroom), RV(suggestions) and RV(prediction) take as long again at most, and say where they are not
+        complete.
     type: float
     default: 10.0
   predict:
@@ -136,7 +137,7 @@ unknown:
   type: list
   elements: str
 placements:
-  description: One placement of all pods that works, in the order in which it works. Empty unless the verdict is V(fits).
+  description: A placement of all pods that works, in the order in which it works. Empty unless RV(verdict) is V(fits).
   returned: success
   type: list
   elements: dict
@@ -164,7 +165,9 @@ prediction:
   returned: success
   type: dict
   contains:
-    state: {description: "V(complete), V(incomplete) (time was up) or V(not_judged) with a RV(prediction.reason).", type: str}
+    state:
+      description: V(complete), V(incomplete) where time was up, or V(not_judged) with RV(prediction.reason).
+      type: str
     reason: {description: Why it was not judged., type: str}
     runs: {description: Number of simulated runs., type: int}
     all_placed: {description: Number of runs in which every pod found a node., type: int}
@@ -220,3 +223,74 @@ api_requests:
   returned: success
   type: int
 """
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.collect import collect_snapshot
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit import KINDS, FitRequest, judge_fit
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.snapshot import Snapshot
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import connect
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube_errors import KubeError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.snapshots import load_snapshot
+
+ARGUMENTS: dict[str, Any] = {
+    "pods": {"type": "list", "elements": "dict", "required": True},
+    "snapshot": {"type": "dict"},
+    "snapshot_path": {"type": "path"},
+    "namespace": {"type": "str", "default": "default"},
+    "dgd_name": {"type": "str"},
+    "retiring": {"type": "list", "elements": "str", "default": []},
+    "run_dgds": {"type": "list", "elements": "str", "default": []},
+    "gpu_ceiling": {"type": "int"},
+    "claims": {"type": "list", "elements": "dict", "default": []},
+    "time_limit": {"type": "float", "default": 10.0},
+    "predict": {"type": "bool", "default": True},
+}
+
+
+def collect(params: Mapping[str, Any], demands: tuple[PodDemand, ...]) -> tuple[Mapping[str, Any], int]:
+    """Return the cluster from where the user said, and how many requests that took."""
+    if params["snapshot_path"]:
+        return load_snapshot(params["snapshot_path"]).data, 0
+    if params["snapshot"] is not None:
+        return Snapshot.from_plain(params["snapshot"]).data, 0
+    namespaces = {(demand.pod.get("metadata") or {}).get("namespace") or params["namespace"] for demand in demands}
+    kube = connect(params, agent="gpu_fit")
+    namespace = min(namespaces, default=params["namespace"])
+    return collect_snapshot(kube, namespace, kinds=KINDS), kube.api_requests
+
+
+def main() -> None:
+    module = KubeModule(
+        argument_spec={**KUBE_ARGS, **ARGUMENTS},
+        mutually_exclusive=[("snapshot", "snapshot_path")],
+        supports_check_mode=True,
+    )
+    params = module.params
+    try:
+        demands = tuple(PodDemand.from_result(entry, f"pods[{number}]") for number, entry in enumerate(params["pods"]))
+        cluster, api_requests = collect(params, demands)
+        request = FitRequest(
+            demands=demands,
+            cluster=cluster,
+            namespace=params["namespace"],
+            dgd_name=params["dgd_name"] or "",
+            retiring=tuple(params["retiring"]),
+            run_dgds=tuple(params["run_dgds"]),
+            gpu_ceiling=params["gpu_ceiling"],
+            claims=tuple(params["claims"]),
+            predict=params["predict"],
+        )
+        report = judge_fit(request, clock=time.monotonic, time_limit=params["time_limit"])
+    except (InputError, KubeError) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=False, api_requests=api_requests, **report.to_result())
+
+
+if __name__ == "__main__":
+    main()

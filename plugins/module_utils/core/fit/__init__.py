@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .judge import judge_fit
+from .judge import KINDS, judge_fit
 from .report import REASONS, FitReport, FitRequest
 
-__all__ = ["REASONS", "FitReport", "FitRequest", "judge_fit"]
+__all__ = ["KINDS", "REASONS", "FitReport", "FitRequest", "judge_fit"]

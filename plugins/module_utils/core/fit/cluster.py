@@ -183,9 +183,11 @@ def build_cluster(source: Mapping[str, Any], planned_claims: Iterable[K8sObject]
 
 
 def readable(source: Mapping[str, Any], kind: str) -> bool:
-    """Return whether a kind was read; a snapshot without the note of states holds what it holds."""
-    state = ((source.get("kinds") or {}).get(kind) or {}).get("state", "observed")
-    return state in ("observed", "absent")
+    """Return whether a kind was read; objects that carry no note of how they were read are taken as whole."""
+    kinds = source.get("kinds")
+    if kinds is None:
+        return True
+    return (kinds.get(kind) or {}).get("state") in ("observed", "absent")
 
 
 def _node(source: K8sObject, shared: dict[str, tuple[K8sObject, ...]]) -> NodeView:

@@ -26,6 +26,19 @@ from .report import FitReport, FitRequest, Placement, PredictionReport, Unplaced
 from .selectors import EVERYTHING
 from .state import Options, State
 
+#: The kinds of a snapshot that a judgement looks at.
+KINDS = (
+    "nodes",
+    "pods",
+    "namespaces",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "storageclasses",
+    "resourcequotas",
+    "limitranges",
+    "priorityclasses",
+    "runtimeclasses",
+)
 Clock = Callable[[], float]
 #: Resource names that stand for devices of dynamic resource allocation.
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
@@ -121,6 +134,8 @@ def _doubts(case: _Case, problem: Problem) -> None:
         name = problem.names([group.index])
         spec = group.source.get("spec") or {}
         found = list(group.volumes.unknown)
+        if group.volumes and _elsewhere(case):
+            found.append("mounts claims, and the snapshot was taken of another namespace")
         if spec.get("resourceClaims"):
             found.append("asks for devices by resource claims, which are not judged")
         if any(resource.startswith(_DEVICE_CLASS) for resource in group.requests):
@@ -139,6 +154,12 @@ def _doubts(case: _Case, problem: Problem) -> None:
         if gated(group):
             text = f"{group.count} pods of {name} wait for their scheduling gates."
             case.findings.append(reasons.GATED.finding("warn", name, text))
+
+
+def _elsewhere(case: _Case) -> bool:
+    """Return whether the snapshot's namespaced kinds are those of another namespace than the pods'."""
+    taken = case.request.cluster.get("namespace")
+    return bool(taken) and any(namespace_of(demand.pod) != taken for demand in case.demands)
 
 
 def _limits(case: _Case, problem: Problem, owners: _Owners) -> None:
@@ -164,8 +185,8 @@ def _limits(case: _Case, problem: Problem, owners: _Owners) -> None:
             reasons.QUOTA.finding("fail", f"ResourceQuota/{name}", f"Not all pods can be created: {text}.")
         )
     for kind in ("resourcequotas", "limitranges"):
-        if not readable(request.cluster, kind):
-            text = f"The {kind} of the namespace could not be read, so they were not taken into account."
+        if not readable(request.cluster, kind) or _elsewhere(case):
+            text = f"The {kind} of the pods' namespace were not read, so they were not taken into account."
             case.findings.append(reasons.QUOTA_UNKNOWN.finding("unknown", kind, text))
 
 
