@@ -10,9 +10,11 @@ the documentation's table and the tests are made from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from .errors import InputError, shown
 
 Outcome = Literal["pass", "warn", "fail", "unknown"]
 
@@ -47,6 +49,21 @@ class Finding:
             "evidence": list(self.evidence),
             "remedy": self.remedy,
         }
+
+    @classmethod
+    def from_result(cls, data: object, where: str = "findings") -> Finding:
+        """Read back what :meth:`to_result` gave; raise :class:`InputError` naming the field that is wrong."""
+        if not isinstance(data, Mapping):
+            raise InputError("a finding must be a mapping", where=where, found=shown(data))
+        if data.get("outcome") not in OUTCOME_ORDER:
+            allowed = ", ".join(OUTCOME_ORDER)
+            found = shown(data.get("outcome"))
+            raise InputError(f"must be one of {allowed}", where=where, field="outcome", found=found)
+        evidence = data.get("evidence") or []
+        if not isinstance(evidence, list):
+            raise InputError("must be a list of lines", where=where, field="evidence", found=shown(evidence))
+        texts = {name: str(data.get(name) or "") for name in ("check", "reason_code", "subject", "message", "remedy")}
+        return cls(outcome=data["outcome"], evidence=tuple(map(str, evidence)), **texts)
 
 
 @dataclass(frozen=True)
