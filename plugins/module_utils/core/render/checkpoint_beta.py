@@ -14,6 +14,7 @@ from .. import keys
 from . import restore
 from .api import CheckpointState
 from .explain import Notes
+from .failover import ENGINES
 from .graph import Component, Graph, Refused, metadata
 from .pod_beta import build_pod
 from .shapes import plain
@@ -125,17 +126,45 @@ def pin(graph: Graph, component: Component) -> None:
     wanted = _wanted(component)
     if wanted is None:
         return
+    name = checkpoint_name(graph, component)
+    mode = wanted.get("mode")
     component.spec["experimental"]["checkpoint"] = {
         key: value
         for key, value in {
             "enabled": True,
-            "checkpointRef": checkpoint_name(graph, component),
+            # Auto is what 1.5 means by no mode at all.
+            "mode": mode if mode != "Auto" else None,
+            "checkpointRef": name,
             "startupPolicy": wanted.get("startupPolicy") or "Immediate",
             "deletionPolicy": wanted.get("deletionPolicy") or "Delete",
             "targetContainerName": wanted.get("targetContainerName") or keys.MAIN_CONTAINER,
             "job": plain(wanted.get("job")),
         }.items()
         if value is not None
+    }
+    if graph.config.checkpoint.enabled and _policy(component) == "Immediate":
+        set_pod_metadata(
+            component, "annotations", {**pod_metadata(component, "annotations"), **_candidate(graph, component)}
+        )
+
+
+def _policy(component: Component) -> str:
+    return str((_wanted(component) or {}).get("startupPolicy") or "Immediate")
+
+
+def _targets(component: Component) -> list[str]:
+    experimental = component.spec.get("experimental") or {}
+    if experimental.get("failover") is not None:
+        return [f"engine-{index}" for index in range(ENGINES)]
+    return [str((_wanted(component) or {}).get("targetContainerName") or keys.MAIN_CONTAINER)]
+
+
+def _candidate(graph: Graph, component: Component) -> dict[str, str]:
+    return {
+        keys.ANNOTATION_RESTORE_CANDIDATE: "true",
+        keys.ANNOTATION_CHECKPOINT_NAME: checkpoint_name(graph, component),
+        keys.ANNOTATION_CHECKPOINT_POLICY: _policy(component),
+        keys.ANNOTATION_SNAPSHOT_CONTAINERS: ",".join(_targets(component)),
     }
 
 
@@ -150,23 +179,12 @@ def waits_for_checkpoint(graph: Graph, component: Component) -> bool:
 
 def candidate_annotations(graph: Graph, component: Component, spec: dict[str, Any]) -> dict[str, str]:
     """Return the annotations of a pod that may be restored; shape it at once where it waited for its checkpoint."""
-    wanted = _wanted(component)
-    if wanted is None or not graph.config.checkpoint.enabled:
+    if _wanted(component) is None or not graph.config.checkpoint.enabled:
         return {}
-    policy = str(wanted.get("startupPolicy") or "Immediate")
-    names = [item["name"] for item in spec["containers"]]
-    engines = [name for name in names if name.startswith("engine-")]
-    targets = engines or [str(wanted.get("targetContainerName") or keys.MAIN_CONTAINER)]
     state = state_of(graph, component)
-    if policy == "WaitForCheckpoint" and state is not None and state.ready:
-        return restore.shape_1_5(graph, spec, targets, state, component.is_worker)
-    if state is not None and state.ready and component.is_worker:
+    ready = state is not None and state.ready
+    if state is not None and ready and _policy(component) == "WaitForCheckpoint":
+        return restore.shape_1_5(graph, spec, _targets(component), state, component.is_worker)
+    if ready and component.is_worker:
         restore.quicken(spec)
-    return {
-        keys.ANNOTATION_RESTORE_CANDIDATE: "true",
-        keys.ANNOTATION_CHECKPOINT_NAME: checkpoint_name(graph, component),
-        keys.ANNOTATION_CHECKPOINT_POLICY: policy,
-        keys.ANNOTATION_SNAPSHOT_CONTAINERS: ",".join(targets),
-    }
-
-
+    return _candidate(graph, component)

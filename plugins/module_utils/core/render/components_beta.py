@@ -14,6 +14,7 @@ from . import deployment_config, labels_beta, launch, names, pod_steps, services
 from .api import Rejection
 from .checkpoint_beta import candidate_annotations, pin
 from .convert import component_text
+from .epp import epp_config
 from .explain import Notes
 from .graph import Component, Graph, Refused, metadata, ref, uses_kubernetes
 from .merge import env_var
@@ -87,6 +88,8 @@ def _deploy(graph: Graph, component: Component) -> Deployed:
         **topology_annotations(kv_policy(graph, component)),
     }
     spec: dict[str, Any] = plain(component.spec)
+    if (spec.get("eppConfig") or {}).get("config") is not None:
+        spec["eppConfig"]["config"] = epp_config(spec["eppConfig"]["config"])
     if graph.backend_framework:
         spec["backendFramework"] = graph.backend_framework
     item = {
@@ -180,7 +183,7 @@ def _deployment(graph: Graph, deployed: Deployed, annotations: Mapping[str, str]
     item = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": metadata(deployed.name, graph.namespace, labels, annotations),
+        "metadata": metadata(deployed.name, graph.namespace, labels, pods["metadata"].get("annotations")),
         "spec": spec,
     }
     graph.add(item, "1.6-deployment")

@@ -9,7 +9,7 @@ in an annotation, written in the operator's own field order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..quantity import canonical, parse_quantity
 from .gojson import go_json
 from .gotypes import printed
-from .merge import merge, merge_env
+from .merge import EnvVar, merge
 from .shapes import plain
 
 _ALPHA_MODES = {"IntraPod": "intraPod", "InterPod": "interPod"}
@@ -187,7 +187,7 @@ def _merged_main(service: Mapping[str, Any], user: Mapping[str, Any] | None) -> 
         return main
     env, mounts = main.get("env", []), main.get("volumeMounts", [])
     merge(main, {key: value for key, value in user.items() if key not in ("env", "name", "volumeMounts")}, "Container")
-    merged_env = merge_env(env, user.get("env") or ())
+    merged_env = _joined_env(env, user.get("env") or ())
     if merged_env:
         main["env"] = merged_env
     merged_mounts = [*plain(user.get("volumeMounts") or []), *mounts]
@@ -196,6 +196,22 @@ def _merged_main(service: Mapping[str, Any], user: Mapping[str, Any] | None) -> 
     if user.get("startupProbe") is not None:
         main["startupProbe"] = plain(user["startupProbe"])
     return main
+
+
+def _joined_env(first: Iterable[EnvVar], second: Iterable[EnvVar]) -> list[dict[str, Any]]:
+    """Join two lists of variables in their order; the second one's entry replaces an earlier one in its place."""
+    joined: list[dict[str, Any]] = []
+    places: dict[str, int] = {}
+    for item in first:
+        places[item["name"]] = len(joined)
+        joined.append(plain(item))
+    for item in second:
+        if item["name"] in places:
+            joined[places[item["name"]]] = plain(item)
+        else:
+            places[item["name"]] = len(joined)
+            joined.append(plain(item))
+    return joined
 
 
 def _dedicated_main(service: Mapping[str, Any]) -> dict[str, Any]:
@@ -275,7 +291,7 @@ def alpha_only(service: Mapping[str, Any]) -> dict[str, Any]:
     if resources is not None and resources != _alpha_resources(native_resources(resources)):
         saved["resources"] = plain(resources)
     mounts = service.get("volumeMounts") or []
-    if mounts and not (len(mounts) == 1 and mounts[0].get("useAsCompilationCache")):
+    if sum(1 for mount in mounts if mount.get("useAsCompilationCache")) > 1:
         saved["volumeMounts"] = plain(mounts)
     shared = service.get("sharedMemory")
     if shared is not None and bool(shared.get("disabled")) != _is_zero(shared.get("size")):

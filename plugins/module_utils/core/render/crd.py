@@ -163,7 +163,7 @@ class Type:
 _ZEROS: Mapping[str, Any] = {"s": "", "i": 0, "b": False, "q": "0", "x": 0}
 
 
-def _type(fields: Fields) -> Type:
+def _type(fields: Fields, types: Mapping[str, Fields]) -> Type:
     filled = [(key, _missing(field)) for key, field in fields.items()]
     return Type(
         fields,
@@ -171,9 +171,22 @@ def _type(fields: Fields) -> Type:
         tuple(
             (key, field)
             for key, field in fields.items()
-            if field.required or (field.kind.always and field.kind.form == "list")
+            if field.required or _is_printed_list(field) or _holds_printed_list(field, types)
         ),
     )
+
+
+def _is_printed_list(field: Field) -> bool:
+    """Go prints null for such a list when it was not given."""
+    return field.kind.always and field.kind.form == "list"
+
+
+def _holds_printed_list(field: Field, types: Mapping[str, Fields]) -> bool:
+    """Go prints such a struct, and the null in it, when it was not given."""
+    kind = field.kind
+    if kind.form != "one" or kind.pointer or not kind.is_struct:
+        return False
+    return any(_is_printed_list(inner) for inner in types[kind.base].values())
 
 
 def _missing(field: Field) -> Any:
@@ -248,7 +261,8 @@ def types_of(version: str, release: str) -> Mapping[str, Fields]:
 @cache
 def structs_of(version: str, release: str) -> Mapping[str, Type]:
     """Return the same, prepared for walking values."""
-    return {name: _type(fields) for name, fields in types_of(version, release).items()}
+    types = types_of(version, release)
+    return {name: _type(fields, types) for name, fields in types.items()}
 
 
 def _has(field: Field, release: str) -> bool:

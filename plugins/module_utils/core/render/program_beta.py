@@ -103,7 +103,6 @@ def add_claim_template(graph: Graph, component: Component) -> None:
             "gpuMemoryService needs dynamic resource allocation (API group resource.k8s.io), which the cluster lacks",
             component.name,
         )
-    if service.get("mode", "IntraPod") == "IntraPod":
-        name = names.claim_template_name(graph.name, component.name)
-        device_class = service.get("deviceClassName") or "gpu.nvidia.com"
-        graph.add(gms.claim_template(graph, name, device_class, gpu_count(graph, component)), "10.3-gms")
+    name = names.claim_template_name(graph.name, component.name)
+    device_class = service.get("deviceClassName") or "gpu.nvidia.com"
+    graph.add(gms.claim_template(graph, name, device_class, gpu_count(graph, component)), "10.3-gms")

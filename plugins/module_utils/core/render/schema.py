@@ -278,6 +278,8 @@ class _Validate:
                 continue
             if field.required:
                 yield "required", f"{path}.{key}", "must be given"
+            elif field.kind.is_struct and field.kind.form == "one":
+                yield from self._struct({}, field.kind.base, f"{path}.{key}")
             else:
                 # Go prints null for it, which is no list.
                 yield "list_missing", f"{path}.{key}", "a list is needed, even an empty one"

@@ -21,7 +21,8 @@ WORKER = replace(
 EPP = replace(
     release_1_1.EPP,
     args=tuple(
-        f"-{arg}" if arg.startswith("-") and not arg.startswith("--") else arg for arg in release_1_1.EPP.args
+        f"-{arg}" if arg.startswith("-") and not arg.startswith("--") and arg != "-v" else arg
+        for arg in release_1_1.EPP.args
     ),
     env={**release_1_1.EPP.env, "RUST_LOG": "info"},
 )
