@@ -12,6 +12,9 @@ from .findings import OUTCOME_ORDER
 
 #: So many findings fit on a screen; the report has all of them.
 MOST_FINDINGS = 12
+#: Lines that show a finding, and characters of each.
+MOST_EVIDENCE = 2
+LONGEST_EVIDENCE = 240
 _MARKS = {"fail": "FAIL   ", "unknown": "UNKNOWN", "warn": "WARN   "}
 
 
@@ -64,6 +67,9 @@ def finding_lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
         mark = _MARKS.get(str(finding.get("outcome")), _MARKS["unknown"])
         subject, message = finding.get("subject", ""), " ".join(str(finding.get("message", "")).split())
         lines.append(f"{mark} {subject}: {message} [{finding.get('reason_code', '')}]")
+        lines += [
+            f"        | {_short(line)}" for line in _evidence(finding)[:MOST_EVIDENCE] if _short(line) not in message
+        ]
         if finding.get("remedy"):
             lines.append(f"        -> {' '.join(str(finding['remedy']).split())}")
     if len(open_ones) > MOST_FINDINGS:
@@ -71,6 +77,16 @@ def finding_lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
     passed = len(ordered) - len(open_ones)
     lines.append(f"Checks: {passed} passed, {len(open_ones)} did not.")
     return lines
+
+
+def _evidence(finding: Mapping[str, Any]) -> Sequence[object]:
+    evidence = finding.get("evidence") or ()
+    return (evidence,) if isinstance(evidence, str) else tuple(evidence)
+
+
+def _short(line: object) -> str:
+    text = " ".join(str(line).split())
+    return text if len(text) <= LONGEST_EVIDENCE else text[: LONGEST_EVIDENCE - 1] + "…"
 
 
 def summary_lines(

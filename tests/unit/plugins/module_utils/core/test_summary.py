@@ -36,7 +36,13 @@ def test_an_outcome_that_nobody_knows_never_passes(outcomes: list[str], expected
 def test_the_lines_say_verdict_place_remedy_and_files() -> None:
     lines = summary_lines(
         "does_not_fit",
-        [finding("pass"), finding("fail", "fit_gpus", "2 GPUs\nare missing", "Free a node.")],
+        [
+            finding("pass"),
+            {
+                **finding("fail", "fit_gpus", "2 GPUs\nare missing", "Free a node."),
+                "evidence": ["2 GPUs", "b" * 300, "c"],
+            },
+        ],
         {"a-0": "node-1", "a-1": "node-1", "b-0": "node-2"},
         ["Lock: free"],
         {"Report": "/r/report.html", "Ledger": "", "Plan": "/r/plan.json"},
@@ -47,6 +53,7 @@ def test_the_lines_say_verdict_place_remedy_and_files() -> None:
         "  node-1: 2 pods",
         "  node-2: 1 pod",
         "FAIL    Pod/x: 2 GPUs are missing [fit_gpus]",
+        "        | " + "b" * 239 + "…",
         "        -> Free a node.",
         "Checks: 1 passed, 1 did not.",
         "Lock: free",
