@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import keys
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.docker_secrets import SecretEntry
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.keyring import OperatorIndex, operator_index
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render import (
     CheckpointConfig,
     ClusterFacts,
@@ -28,19 +31,22 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render i
     helm_config,
     render,
 )
+from ansible_collections.inference_ops.dynamo.tests.goldens.meanings import difference as meaning_difference
+from ansible_collections.inference_ops.dynamo.tests.goldens.meanings import warned_fields
 from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row
 
 RELEASES = ("1.1", "1.5")
 HASH = "a1b2c3d4"
 _NATS = "nats://dynamo-platform-nats.dynamo-system.svc.cluster.local:4222"
-#: registry host to secret names, as the ``secrets`` configuration has them in namespace ``default``.
-_SECRETS = {
-    "nvcr.io": ("a-nvcr", "c-multi"),
-    "index.docker.io": ("b-hub",),
-    "ghcr.io": ("c-multi",),
-    "registry.example.com:5000": ("c-multi",),
-    "stg.nvcr.io": ("d-staging",),
-}
+_NAMESPACE = "default"
+#: The docker secrets of the ``secrets`` configuration: namespace, name, registries.
+_SECRETS = (
+    ("default", "a-nvcr", ["nvcr.io"]),
+    ("default", "b-hub", ["https://index.docker.io/v1/"]),
+    ("default", "c-multi", ["ghcr.io", "nvcr.io", "registry.example.com:5000"]),
+    ("default", "d-staging", ["stg.nvcr.io"]),
+    ("other-ns", "z-other", ["nvcr.io"]),
+)
 _TOPOLOGIES = {
     "default-topology": (
         ("zone", "topology.kubernetes.io/zone"),
@@ -70,7 +76,7 @@ def _row(release: str, definition: Mapping[str, Any], golden: Path) -> Row:
         release=release,
         pathway=pathway,
         config=configuration(release, config_name),
-        pull_secrets=_lookup if config_name == "secrets" else None,
+        pull_secrets=_lookup(release, _namespace(definition)) if config_name == "secrets" else None,
         worker_hash=HASH,
         facts=ClusterFacts(
             topologies=_TOPOLOGIES if release != "1.1" else None,
@@ -81,6 +87,10 @@ def _row(release: str, definition: Mapping[str, Any], golden: Path) -> Row:
     result = render(request)
     detail = difference(result, expected)
     return Row(group, name, "different" if detail else "equal", detail)
+
+
+def _namespace(definition: Mapping[str, Any]) -> str:
+    return str((definition.get("metadata") or {}).get("namespace") or _NAMESPACE)
 
 
 def _types(definition: Mapping[str, Any]) -> str:
@@ -94,11 +104,17 @@ def _types(definition: Mapping[str, Any]) -> str:
     return f"{plain} other"
 
 
-def _lookup(image: str) -> tuple[str, ...]:
-    host = image.split("/", 1)[0]
-    if "/" not in image and ":" in image:
-        return ()
-    return _SECRETS.get(host, ())
+@cache
+def _index(release: str) -> OperatorIndex:
+    entries = [
+        {"namespace": namespace, "name": name, "type": "kubernetes.io/dockerconfigjson", "registries": registries}
+        for namespace, name, registries in _SECRETS
+    ]
+    return operator_index([SecretEntry.from_snapshot(entry) for entry in entries], release)
+
+
+def _lookup(release: str, namespace: str) -> Callable[[str], tuple[str, ...]]:
+    return lambda image: _index(release).lookup(image, namespace)
 
 
 def configuration(release: str, name: str) -> OperatorConfig:
@@ -129,8 +145,12 @@ def configuration(release: str, name: str) -> OperatorConfig:
 
 def difference(result: RenderResult, expected: Mapping[str, Any]) -> str:
     """Return the first difference between a rendering and a golden, empty where they agree."""
+    if warned_fields(expected.get("warnings") or ()) != warned_fields(result.warnings):
+        return f"warnings: wanted {expected.get('warnings')} found {list(result.warnings)}"
+    if sorted(expected.get("unknownFields") or ()) != sorted(result.unknown_fields):
+        return f"unknown fields: wanted {expected.get('unknownFields')} found {list(result.unknown_fields)}"
     if expected.get("error"):
-        return _refusal_difference(result, expected)
+        return meaning_difference(expected["error"], expected["errorStage"], result.errors, result.release)
     if result.errors:
         first = result.errors[0]
         return f"refused by us alone: {first.stage} {first.rule}: {first.message}"
@@ -194,14 +214,3 @@ def _differences(path: str, wanted: Any, found: Any) -> Iterator[str]:
             yield from _differences(f"{path}[{index}]", one, other)
     elif wanted != found:
         yield f"{path}: wanted {json.dumps(wanted)[:400]} found {json.dumps(found)[:400]}"
-
-
-def _refusal_difference(result: RenderResult, expected: Mapping[str, Any]) -> str:
-    stage, text = expected["errorStage"], expected["error"]
-    if not result.errors:
-        return f"not refused by us: {stage}: {text}"
-    stages = {error.stage for error in result.errors}
-    if stage not in stages:
-        first = result.errors[0]
-        return f"refused at {', '.join(sorted(stages))} ({first.message}), wanted {stage}: {text}"
-    return ""
