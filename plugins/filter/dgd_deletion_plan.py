@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: dgd_deletion_plan
 short_description: Plan the deletion of a DGD
-version_added: 1.0.0
+version_added: 0.1.0
 description:
   - Finds the claims that the DGD owns and a plain delete would drop, the requests that would make it again,
     and a finalizer whose operator does not run. What the snapshot does not hold is unknown.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: dgd_leftovers
 short_description: Find workloads that a DGD has left behind
-version_added: 1.0.0
+version_added: 0.1.0
 description:
   - Finds workloads of another kind, of a removed component or of an old worker generation,
     and tells them apart from a rolling update in progress.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: dgd_topology_changes
 short_description: Find components that would change their kind of workload
-version_added: 1.0.0
+version_added: 0.1.0
 description:
   - Compares the rendered objects with the live Deployments, LeaderWorkerSets and PodCliques of a DGD, before an apply.
   - The operator keeps the old workload beside the new one, so a change of kind has to be decided on.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: job_state
 short_description: Say what a Job has come to
-version_added: 1.0.0
+version_added: 0.1.0
 description:
   - Judges a Job by its conditions. A Job that is not there any more is never a success by itself.
     It takes its own last status, its pods, or its controller's event.

@@ -8,9 +8,10 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: scheduling_triage
 short_description: Read a scheduler's message about a pending pod
-version_added: 1.0.0
+version_added: 0.1.0
 description:
-  - Reads the message of a pod's C(PodScheduled) condition or of a scheduling event, of kube-scheduler, KAI, Volcano or Kueue.
+  - Reads the message of a pod's C(PodScheduled) condition or of a scheduling event.
+    It knows the wording of kube-scheduler, KAI, Volcano and Kueue.
   - A text that is not known is category V(unknown) with the text, never a guess.
 positional: event
 options:

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: workload_wait
 short_description: Wait for Jobs, a DGD, claims or a deletion, and say why it is not running
-version_added: 1.0.0
+version_added: 0.1.0
 description:
   - Watches the objects concerned and judges them on each event, as ready, progressing or failed, with the reason
     and the next step.

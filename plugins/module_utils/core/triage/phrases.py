@@ -64,6 +64,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"^node\(s\) had taints that the pod didn't tolerate", "taint"),
     # NodeUnschedulable
     (r"^node\(s\) were unschedulable", "node_unschedulable"),
+    (r"^no nodes available to schedule pods", "node_unschedulable"),
     (r"^node\(s\) had unknown conditions", "node_unschedulable"),
     (r"^node\(s\) (?:were|was) not ready", "node_unschedulable"),
     # volumes before node affinity: "didn't match PersistentVolume's node affinity" is about the volume
