@@ -124,9 +124,7 @@ def preflight_findings(
             definitions=_objects(definitions, "preflight_findings: definitions"),
             rendered=_objects(made.get("objects") or [], "preflight_findings: rendered.objects"),
             pods=tuple(PodDemand.from_result(pod) for pod in pods),
-            findings=tuple(
-                Finding.from_result(item) for item in _objects(findings or [], "preflight_findings: findings")
-            ),
+            findings=tuple(Finding.from_result(item) for item in known),
             unknown="fail" if unknown == "fail" else "warn",
         )
         return judge_preflight(request).to_result()
