@@ -40,7 +40,11 @@ def shortage(state: State, remaining: Sequence[int], names: Names = lambda group
     active = [index for index, count in enumerate(remaining) if count]
     copies = {index: [state.copies(index, node) for node in range(len(state.nodes))] for index in active}
     for index in active:
-        found = _places(state, index, remaining[index], copies[index], names)
+        found = (
+            _places(state, index, remaining[index], copies[index], names)
+            or _spread_places(state, index, remaining, copies, names)
+            or _near_places(state, index, remaining, copies[index], names)
+        )
         if found:
             return found
     masks = {index: _mask(copies[index]) for index in active}
@@ -87,6 +91,77 @@ def _places(state: State, group: int, needed: int, copies: Sequence[int], names:
     if key:
         text += f", one in each domain of {key} because its anti-affinity means itself"
     return Shortage(text, (group,), _scarce(state, group))
+
+
+def _by_domain(state: State, key: str, copies: Sequence[int]) -> dict[str, int]:
+    """Add up the places of each domain of a node label."""
+    found: dict[str, int] = {}
+    for node, count in enumerate(copies):
+        value = state.nodes[node].labels.get(key) if count else None
+        if value is not None:
+            found[value] = found.get(value, 0) + count
+    return found
+
+
+def _spread_places(
+    state: State, group: int, remaining: Sequence[int], copies: dict[int, list[int]], names: Names
+) -> Shortage | None:
+    """Topology spread: the domain that can grow least bounds all others."""
+    for count, itself in zip(state.spreads[group], state.self_spread[group], strict=True):
+        # The most that each domain can come to hold of what the constraint counts.
+        most = dict(count.counts)
+        for other in copies:
+            if state.options.copied_labels or any(one is count for one in state.effects(other, 0)[1]):
+                for value, room in _by_domain(state, count.rule.key, copies[other]).items():
+                    if value in most:
+                        most[value] += min(room, remaining[other])
+        floor = min(most.values(), default=0) if len(most) >= count.rule.min_domains else 0
+        ceiling = floor + count.rule.max_skew
+        total = 0
+        for value, room in _by_domain(state, count.rule.key, copies[group]).items():
+            have = count.counts.get(value, 0)
+            total += min(room, max(ceiling - have, 0)) if itself else room * (have <= ceiling)
+        if total < remaining[group]:
+            least = min(most, key=lambda value: most[value], default="")
+            why = f"{count.rule.key}={least} can hold {most[least]}" if least else "no node has its label"
+            if len(most) < count.rule.min_domains:
+                why = f"there are {len(most)} domains of at least {count.rule.min_domains}"
+            text = (
+                f"{names([group])} needs {remaining[group]} places; its topology spread over {count.rule.key}"
+                f" leaves {total}, because {why}"
+            )
+            return Shortage(text, (group,), _scarce(state, group))
+    return None
+
+
+def _near_places(
+    state: State, group: int, remaining: Sequence[int], copies: Sequence[int], names: Names
+) -> Shortage | None:
+    """Required affinity: the pods it means stand already, come with others, or are the group itself."""
+    terms = state.groups[group].affinity.near
+    if not terms or state.options.relaxed:
+        return None
+    mine = id(state.near[group])
+    for other, count in enumerate(remaining):
+        if count and other != group and any(id(pairs) == mine for pairs, _key in state.effects(other, 0)[0]):
+            return None
+    if state.options.copied_labels:
+        return None
+    needed = remaining[group]
+    for term in terms:
+        rooms = _by_domain(state, term.key, copies)
+        if state.near[group]:
+            total = sum(room for value, room in rooms.items() if state.near[group].get((term.key, value)))
+            what = "in the domains where such pods stand"
+        elif state.self_near[group]:
+            total = max(rooms.values(), default=0)
+            what = "in its largest domain, and all of them must share one"
+        else:
+            return Shortage(f"{names([group])} needs pods near it that neither stand nor come", (group,))
+        if total < needed:
+            text = f"{names([group])} needs {needed} places near each other by {term.key}; there are {total} {what}"
+            return Shortage(text, (group,), _scarce(state, group))
+    return None
 
 
 def _described(state: State, group: int) -> str:
