@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from .. import keys
@@ -38,6 +39,11 @@ def update_container(container: dict[str, Any], node: Node) -> None:
     """Rewrite the command line of a multinode pod and set the cache folder."""
     mp = uses_mp(node.annotations, node.profile.switches.executor)
     elastic = node.profile.switches.elastic_ep
+    if node.gms_engine:
+        launch.inject_flags(container, "--load-format gms", keys.VLLM, needs_shell=False)
+        node.note_launch(container, "10.5-inter-pod-gms")
+    if node.gms_shadow:
+        append_env(container, node, [env_var("DYN_VLLM_GMS_SHADOW_MODE", "true")], "10.5-inter-pod-gms")
     if node.multinode:
         _launch(container, node, mp)
         if mp:
@@ -120,7 +126,7 @@ def is_elastic_single(container: dict[str, Any]) -> bool:
     for flag in ("--data-parallel-backend", "-dpb"):
         if f"{flag}=ray" in words:
             return True
-        if any(first == flag and second == "ray" for first, second in zip(words, words[1:], strict=False)):
+        if any(first == flag and second == "ray" for first, second in pairwise(words)):
             return True
     return False
 
@@ -154,7 +160,8 @@ def update_pod(spec: dict[str, Any], node: Node) -> None:
         "command": [
             "sh",
             "-c",
-            f'export LEADER_HOST="{host}" LEADER_PORT="{keys.VLLM_MP_PORT}" && exec python3 /scripts/wait-for-leader.py',
+            f'export LEADER_HOST="{host}" LEADER_PORT="{keys.VLLM_MP_PORT}"'
+            " && exec python3 /scripts/wait-for-leader.py",
         ],
         "volumeMounts": [mount],
     }

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import keys
 from . import restore
-from .api import CheckpointState
+from .api import CheckpointState, Stage
 from .explain import Notes
 from .failover import ENGINES
 from .graph import Component, Graph, Refused, metadata
@@ -22,7 +22,7 @@ from .template_beta import apply_graph_defaults, pod_metadata, set_pod_metadata
 
 _ANNOTATION_AUTO = "nvidia.com/dynamo-auto-checkpoint"
 _ANNOTATION_DELETION = "nvidia.com/dynamo-checkpoint-deletion-policy"
-_STAGE = "dgd-controller"
+_STAGE: Stage = "dgd-controller"
 
 
 def _wanted(component: Component) -> Mapping[str, Any] | None:

@@ -127,7 +127,7 @@ def base_pod(graph: Graph, component: Component, notes: Notes) -> dict[str, Any]
 
 
 def _epp_mounts(notes: Notes) -> list[dict[str, Any]]:
-    mounts = [
+    mounts: list[dict[str, Any]] = [
         {"name": EPP_CONFIG_VOLUME, "mountPath": "/etc/epp", "readOnly": True},
         {"name": EPP_CACHE_VOLUME, "mountPath": "/home/nonroot/.cache"},
     ]

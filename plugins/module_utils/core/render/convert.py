@@ -287,15 +287,7 @@ def alpha_only(service: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("annotations", "labels"):
         if service.get(key):
             saved[key] = dict(service[key])
-    resources = service.get("resources")
-    if resources is not None and resources != _alpha_resources(native_resources(resources)):
-        saved["resources"] = plain(resources)
-    mounts = service.get("volumeMounts") or []
-    if sum(1 for mount in mounts if mount.get("useAsCompilationCache")) > 1:
-        saved["volumeMounts"] = plain(mounts)
-    shared = service.get("sharedMemory")
-    if shared is not None and bool(shared.get("disabled")) != _is_zero(shared.get("size")):
-        saved["sharedMemory"] = plain(shared)
+    _save_lossy(service, saved)
     if service.get("extraPodMetadata") == {}:
         saved["extraPodMetadata"] = {}
     if service.get("extraPodSpec") == {}:
@@ -305,6 +297,19 @@ def alpha_only(service: Mapping[str, Any]) -> dict[str, Any]:
             saved[key] = plain(service[key])
     _save_main_origins(service, saved)
     return saved
+
+
+def _save_lossy(service: Mapping[str, Any], saved: dict[str, Any]) -> None:
+    """Keep what v1beta1 can say only in other words that do not lead back."""
+    resources = service.get("resources")
+    if resources is not None and resources != _alpha_resources(native_resources(resources)):
+        saved["resources"] = plain(resources)
+    mounts = service.get("volumeMounts") or []
+    if sum(1 for mount in mounts if mount.get("useAsCompilationCache")) > 1:
+        saved["volumeMounts"] = plain(mounts)
+    shared = service.get("sharedMemory")
+    if shared is not None and bool(shared.get("disabled")) != _is_zero(shared.get("size")):
+        saved["sharedMemory"] = plain(shared)
 
 
 def _save_main_origins(service: Mapping[str, Any], saved: dict[str, Any]) -> None:
@@ -357,7 +362,7 @@ def _alpha_resources(native: Mapping[str, Any]) -> dict[str, Any]:
 def component_alpha_only(component: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a component that came as v1beta1 would leave behind on its way through v1alpha1."""
     containers = ((component.get("podTemplate") or {}).get("spec") or {}).get("containers") or ()
-    main = next((item for item in containers if item.get("name") == keys.MAIN_CONTAINER), {})
+    main: Mapping[str, Any] = next((item for item in containers if item.get("name") == keys.MAIN_CONTAINER), {})
     service: dict[str, Any] = {}
     resources = _alpha_resources(main.get("resources") or {})
     if resources:
@@ -413,4 +418,3 @@ def component_text(preserved: Mapping[str, Any]) -> str:
     """Return the annotation's text of one component's deployment."""
     raw = [{"path": "serviceName", "nil": True}]
     return go_json({"version": 1, "spec": printed(preserved, "Service"), "rawJSON": raw})
-

@@ -62,5 +62,7 @@ def native_amounts(args: dict[str, Any], component: str) -> dict[str, str]:
         try:
             amounts[str(name)] = canonical(text)
         except InputError as problem:
-            raise Refused("dgd-controller", "bad_quantity", f"{VARIABLE}: {name}: {problem.problem}", component) from None
+            raise Refused(
+                "dgd-controller", "bad_quantity", f"{VARIABLE}: {name}: {problem.problem}", component
+            ) from None
     return amounts

@@ -66,9 +66,7 @@ def epp_config(config: dict[str, Any]) -> dict[str, Any]:
     result = {key: value for key, value in config.items() if value is not None}
     result["apiVersion"] = "inference.networking.x-k8s.io/v1alpha1"
     result["kind"] = "EndpointPickerConfig"
-    result["plugins"] = [
-        {"name": "", "parameters": None, **plugin} for plugin in config.get("plugins") or ()
-    ]
+    result["plugins"] = [{"name": "", "parameters": None, **plugin} for plugin in config.get("plugins") or ()]
     result["schedulingProfiles"] = [
         {
             **profile,

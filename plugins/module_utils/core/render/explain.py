@@ -92,7 +92,16 @@ def _label(item: Any) -> str:
 
 
 def _text(path: Path) -> str:
-    named = {"containers", "initContainers", "env", "volumes", "volumeMounts", "ports", "imagePullSecrets", "tolerations"}
+    named = {
+        "containers",
+        "initContainers",
+        "env",
+        "volumes",
+        "volumeMounts",
+        "ports",
+        "imagePullSecrets",
+        "tolerations",
+    }
     text, in_list = "", False
     for step in path:
         text += f"[{step}]" if in_list else f".{step}"

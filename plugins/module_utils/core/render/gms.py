@@ -46,9 +46,7 @@ def add_claim(container: dict[str, Any], name: str) -> None:
 def add_toleration(spec: dict[str, Any], unless_present: bool) -> None:
     """Tolerate GPU nodes: without a GPU in its resources nothing else adds the toleration."""
     tolerations = list(spec.get("tolerations", ()))
-    same = any(
-        item.get("key") == keys.GPU_RESOURCE and item.get("effect") == "NoSchedule" for item in tolerations
-    )
+    same = any(item.get("key") == keys.GPU_RESOURCE and item.get("effect") == "NoSchedule" for item in tolerations)
     if not (unless_present and same):
         spec["tolerations"] = [*tolerations, dict(GPU_TOLERATION)]
 

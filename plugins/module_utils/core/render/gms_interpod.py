@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Inference Ops contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""GPU memory service between pods: a pod per rank keeps the weights, engines come and go (rules 10.5; ``failover.go``)."""
+"""GPU memory service between pods: one keeps a rank's weights, engines come and go (rules 10.5; ``failover.go``)."""
 
 from __future__ import annotations
 
@@ -114,9 +114,7 @@ def _clique(
     }
     if not keeper:
         clique["spec"]["startsAfter"] = [f"{component.lower}-gms-{rank}"]
-    graph.explanation.pod(
-        f"PodCliqueSet/{set_name}", f".spec.template.cliques[{name}].spec.podSpec", spec, notes
-    )
+    graph.explanation.pod(f"PodCliqueSet/{set_name}", f".spec.template.cliques[{name}].spec.podSpec", spec, notes)
     return clique
 
 
@@ -145,13 +143,9 @@ def _share(spec: dict[str, Any], rank: int) -> None:
     add_toleration(spec, unless_present=True)
 
 
-def _pod(graph: Graph, component: Component, role: Role, deployer: launch.Deployer | None, notes: Notes) -> dict[str, Any]:
-    return build_pod(graph, component, role, deployer, "dgd-controller", notes)
-
-
 def _keeper_pod(graph: Graph, component: Component, rank: int, count: int, notes: Notes) -> dict[str, Any]:
     alone = plain_component(component, nodes=1)
-    spec = _pod(graph, alone, "main", None, notes)
+    spec = build_pod(graph, alone, "main", None, "dgd-controller", notes, gms_shadow=shadows(component) > 0)
     main = spec["containers"][0]
     for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
         main.pop(probe, None)
@@ -163,8 +157,7 @@ def _keeper_pod(graph: Graph, component: Component, rank: int, count: int, notes
         "timeoutSeconds": 2,
         "failureThreshold": 150,
     }
-    extra = [env_var("DYN_VLLM_GMS_SHADOW_MODE", "true")] if shadows(component) else []
-    main["env"] = [*main["env"], *extra, env_var("GMS_SOCKET_DIR", SHARED_PATH)]
+    main["env"] = [*main["env"], env_var("GMS_SOCKET_DIR", SHARED_PATH)]
     _share(spec, rank)
     for key in ("command", "args", "startupProbe"):
         notes.note(("containers", main["name"], key), main[key], "10.5-inter-pod-gms")
@@ -174,31 +167,23 @@ def _keeper_pod(graph: Graph, component: Component, rank: int, count: int, notes
 def _engine_pod(graph: Graph, component: Component, kind: str, rank: int, notes: Notes) -> dict[str, Any]:
     role: Role = "leader" if kind == "leader" else "worker" if kind == "worker" else "main"
     deployer = launch.grove_gms(rank) if component.nodes > 1 else None
-    failover = shadows(component)
+    failover = shadows(component) > 0
     engine = plain_component(component, nodes=component.nodes)
-    main = next(item for item in engine.spec["podTemplate"]["spec"]["containers"] if item["name"] == keys.MAIN_CONTAINER)
-    launch.append_flag(main, "--load-format gms", keys.VLLM)
-    spec = _pod(graph, engine, role, deployer, notes)
+    spec = build_pod(graph, engine, role, deployer, "dgd-controller", notes, gms_engine=True, gms_shadow=failover)
     container = spec["containers"][0]
-    env = [item for item in container["env"] if item["name"] != _USE_ENDPOINT_HEALTH]
+    added = [
+        env_field("ENGINE_ID", "metadata.labels['grove.io/podclique-pod-index']"),
+        env_var("GMS_SOCKET_DIR", SHARED_PATH),
+        env_var("FAILOVER_LOCK_PATH", f"{SHARED_PATH}/failover.lock"),
+        env_var("DYN_SYSTEM_STARTING_HEALTH_STATUS", "notready"),
+    ]
+    container["env"] = [*(item for item in container["env"] if item["name"] != _USE_ENDPOINT_HEALTH), *added]
+    notes.env(container["name"], added, "10.5-inter-pod-gms")
     if failover:
-        env = _with_shadow_mode(env)
-    env.append(env_field("ENGINE_ID", "metadata.labels['grove.io/podclique-pod-index']"))
-    env.append(env_var("GMS_SOCKET_DIR", SHARED_PATH))
-    if failover:
-        env.append(env_var("FAILOVER_LOCK_PATH", f"{SHARED_PATH}/failover.lock"))
-        env.append(env_var("DYN_SYSTEM_STARTING_HEALTH_STATUS", "notready"))
         spec["restartPolicy"] = "Never"
-    container["env"] = env
     _share(spec, rank)
     notes.note(("restartPolicy",), spec["restartPolicy"], "10.5-inter-pod-gms")
     return spec
-
-
-def _with_shadow_mode(env: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put the shadow mode right after the sorted block."""
-    last = next((at for at, item in enumerate(env) if item["name"] == "VLLM_NIXL_SIDE_CHANNEL_HOST"), len(env))
-    return [*env[:last], env_var("DYN_VLLM_GMS_SHADOW_MODE", "true"), *env[last:]]
 
 
 def plain_component(component: Component, *, nodes: int) -> Component:

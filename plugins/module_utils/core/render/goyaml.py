@@ -31,7 +31,9 @@ def to_yaml(value: Any) -> str:
 def _lines(value: Any, depth: int) -> list[str]:
     pad = " " * depth
     if isinstance(value, Mapping) and value:
-        return [line for key in sorted(value) for line in _entry(pad + _scalar(str(key), depth) + ":", value[key], depth)]
+        return [
+            line for key in sorted(value) for line in _entry(pad + _scalar(str(key), depth) + ":", value[key], depth)
+        ]
     if isinstance(value, list) and value:
         lines = []
         for item in value:
@@ -92,6 +94,6 @@ def _literal(text: str, depth: int) -> str:
 
 def _double_quoted(text: str) -> str:
     named = {"\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"', "\0": "\\0"}
-    return '"' + "".join(
-        named.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 0x20 else char) for char in text
-    ) + '"'
+    return (
+        '"' + "".join(named.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 0x20 else char) for char in text) + '"'
+    )

@@ -126,7 +126,7 @@ def metadata(
 
 
 def effective_discovery(annotations: Mapping[str, str], config: OperatorConfig) -> str:
-    """Return the discovery backend: the annotation's value if the key exists, even an empty one, else the operator's."""
+    """Return the discovery backend: the annotation's value if the key exists, even empty, else the operator's."""
     return annotations.get(keys.ANNOTATION_DISCOVERY_BACKEND, config.discovery_backend)
 
 

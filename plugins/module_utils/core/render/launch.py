@@ -84,9 +84,7 @@ def quoted(words: Iterable[str]) -> str:
 
 def posix_quoted(words: Iterable[str]) -> str:
     """Quote words in single quotes where needed and join them with spaces."""
-    return " ".join(
-        word if _POSIX_PLAIN.fullmatch(word) else "'" + word.replace("'", "'\\''") + "'" for word in words
-    )
+    return " ".join(word if _POSIX_PLAIN.fullmatch(word) else "'" + word.replace("'", "'\\''") + "'" for word in words)
 
 
 def shell_variables(text: str) -> str:
@@ -127,15 +125,8 @@ def inject_flags(container: dict[str, Any], flags: str, framework: str, needs_sh
         container["args"] = [*args, *flags.split()]
 
 
-def append_flag(container: dict[str, Any], flags: str, framework: str) -> None:
-    """Put ``flags`` behind the arguments of an engine, whatever its role."""
-    inject_flags(container, flags, framework, needs_shell=False)
-
-
 def _inject_into_shell(container: dict[str, Any], flags: str, framework: str) -> None:
-    launched = re.compile(
-        rf"(python[0-9.]*[\t\n\f\r ]+[^|&;]*{re.escape(framework)}[^|&;]*?)([\t\n\f\r ]|\Z|[|&;])"
-    )
+    launched = re.compile(rf"(python[0-9.]*[\t\n\f\r ]+[^|&;]*{re.escape(framework)}[^|&;]*?)([\t\n\f\r ]|\Z|[|&;])")
     for index, arg in enumerate(container.get("args", ())):
         changed = launched.sub(lambda match: f"{match[1]} {flags}{match[2]}", arg)
         if changed != arg:

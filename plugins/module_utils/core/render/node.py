@@ -22,7 +22,8 @@ class Node:
     """A pod of a component: which role it plays among how many nodes, and what its launch depends on.
 
     ``gpus`` is how many GPUs the pod has as far as the release sees them; ``gpus_trtllm`` the same for mpirun's
-    slots, which 1.1 reads differently. ``annotations`` decide between mp and Ray; ``executor`` is what was chosen.
+    slots, which 1.1 reads differently. ``gms_engine`` loads its weights from a pod beside it, ``gms_shadow`` tells that
+    such engines stand by for each other. ``annotations`` decide between mp and Ray; ``executor`` is what was chosen.
     """
 
     profile: Profile
@@ -36,6 +37,8 @@ class Node:
     gpus_trtllm: int = 0
     cache_root: str = ""
     ssh_secret: str = ""
+    gms_engine: bool = False
+    gms_shadow: bool = False
     notes: Notes = field(default_factory=Notes)
 
     @property

@@ -30,8 +30,11 @@ def build_pod(
     deployer: Deployer | None,
     stage: Stage,
     notes: Notes,
+    *,
+    gms_engine: bool = False,
+    gms_shadow: bool = False,
 ) -> dict[str, Any]:
-    """Return the pod spec of one role of a component."""
+    """Return the pod spec of one role of a component; the two flags are an inter-pod memory service's."""
     annotations = pod_metadata(component, "annotations")
     component.annotations, component.labels = annotations, pod_metadata(component, "labels")
     user: dict[str, Any] = plain((component.spec.get("podTemplate") or {}).get("spec") or {})
@@ -59,6 +62,8 @@ def build_pod(
         cache_root=cache if backend == keys.VLLM else "",
         ssh_secret=graph.config.mpi_ssh_secret,
         notes=notes,
+        gms_engine=gms_engine,
+        gms_shadow=gms_shadow,
     )
     pod_steps.update_container(backend, container, node)
     spec = base_pod(graph, component, notes)
@@ -66,7 +71,7 @@ def build_pod(
     pod_steps.default_security(graph, spec, notes)
     pod_steps.discovery_account(graph, spec, annotations, notes)
     if cache:
-        _cache_volume(component, spec, notes)
+        _cache_volume(component, spec, stage, notes)
     pod_steps.shared_memory(spec, container, shared_memory_size(graph, component), notes)
     spec["containers"] = [container, *sidecars]
     _frontend_sidecar(graph, component, spec, own_mounts, stage, notes)
@@ -108,16 +113,23 @@ def _cache_mount(component: Component, container: dict[str, Any], backend: str, 
             component.name,
             "compilationCache.mountPath",
         )
-    mounts = container.get("volumeMounts", [])
-    for mount in mounts:
-        if mount.get("name") == name and mount.get("mountPath") in ("", None, path):
-            if mount.get("readOnly"):
-                raise Refused(stage, "cache_read_only", f"the compilation cache {name} is mounted read-only", component.name)
+    kept: list[dict[str, Any]] = []
+    mounted = False
+    for mount in container.get("volumeMounts", ()):
+        if mount.get("name") == name and not mount.get("mountPath"):
             mount["mountPath"] = path
-            return str(path)
-        if mount.get("mountPath") == path:
+        if mount.get("mountPath") != path:
+            kept.append(mount)
+        elif mount.get("name") != name:
             raise Refused(stage, "cache_path_taken", f"{path} is already mounted from {mount['name']}", component.name)
-    container["volumeMounts"] = [*mounts, {"name": name, "mountPath": path}]
+        elif mount.get("readOnly"):
+            raise Refused(
+                stage, "cache_read_only", f"the compilation cache {name} is mounted read-only", component.name
+            )
+        elif not mounted:
+            mounted = True
+            kept.append(mount)
+    container["volumeMounts"] = kept if mounted else [*kept, {"name": name, "mountPath": path}]
     return str(path)
 
 
@@ -129,9 +141,19 @@ def _check_mounts(component: Component, container: Mapping[str, Any], stage: Sta
             raise Refused(stage, "mount_without_path", f"volumeMount {mount['name']} needs a mountPath", component.name)
 
 
-def _cache_volume(component: Component, spec: dict[str, Any], notes: Notes) -> None:
+def _cache_volume(component: Component, spec: dict[str, Any], stage: Stage, notes: Notes) -> None:
     name = component.spec["compilationCache"].get("pvcName", "")
-    if not any(item.get("name") == name for item in spec.get("volumes", ())):
+    same = [item for item in spec.get("volumes", ()) if item.get("name") == name]
+    for volume in same:
+        claim = volume.get("persistentVolumeClaim") or {}
+        if claim.get("claimName") != name or claim.get("readOnly") or len(same) > 1:
+            raise Refused(
+                stage,
+                "cache_volume",
+                f"the volume {name} of the compilation cache must be the writable claim {name}, once",
+                component.name,
+            )
+    if not same:
         volume = {"name": name, "persistentVolumeClaim": {"claimName": name}}
         spec["volumes"] = [*spec.get("volumes", ()), volume]
         notes.note(("volumes", name), volume, "5-pvc-mount")
@@ -179,8 +201,10 @@ def _frontend_sidecar(
     base_env = container["env"]
     merge(container, {key: value for key, value in user.items() if key != "env"}, "Container")
     container["env"] = merge_env(infrastructure_env(graph), merge_env(base_env, user.get("env") or ()))
-    present = {item.get("name") for item in container.get("volumeMounts", ())}
-    added = [mount for mount in main_mounts if mount["name"] not in present]
+    mounts = {item["name"]: item for item in reversed(main_mounts)}
+    for item in container.get("volumeMounts", ()):
+        mounts.pop(item.get("name"), None)
+    added = [mount for mount in main_mounts if mounts.get(mount["name"]) is mount]
     if added:
         container["volumeMounts"] = [*container.get("volumeMounts", ()), *added]
     spec["containers"][index] = container
@@ -221,4 +245,3 @@ def _add_gpu_memory(
                 stage, "failover_backend", f"failover needs vLLM, found {backend or 'no backend'}", component.name
             )
         failover.split_engines(graph, spec, component.nodes, notes)
-

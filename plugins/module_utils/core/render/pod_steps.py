@@ -11,8 +11,8 @@ from typing import Any
 
 from .. import keys
 from . import backend_sglang, backend_trtllm, backend_vllm
-from .explain import Notes
 from .api import Stage
+from .explain import Notes
 from .graph import Component, Graph, Refused, uses_kubernetes
 from .node import Node
 
@@ -90,9 +90,7 @@ def fallback_account(graph: Graph, spec: dict[str, Any], notes: Notes) -> None:
         notes.note(("serviceAccountName",), spec["serviceAccountName"], "8-fallback-account")
 
 
-def shared_memory(
-    spec: dict[str, Any], container: dict[str, Any], size: str | None, notes: Notes
-) -> None:
+def shared_memory(spec: dict[str, Any], container: dict[str, Any], size: str | None, notes: Notes) -> None:
     """Mount shared memory last, displacing a volume of that name and a mount at that path; ``None`` switches it off."""
     if size is None:
         return
@@ -101,9 +99,7 @@ def shared_memory(
     mount = {"name": name, "mountPath": path}
     spec["volumes"] = [item for item in spec.get("volumes", ()) if item.get("name") != name] + [volume]
     container["volumeMounts"] = [
-        item
-        for item in container.get("volumeMounts", ())
-        if item.get("name") != name and item.get("mountPath") != path
+        item for item in container.get("volumeMounts", ()) if item.get("name") != name and item.get("mountPath") != path
     ] + [mount]
     notes.note(("volumes", name), volume, "5-shared-memory")
     notes.note(("containers", container.get("name", ""), "volumeMounts", name), mount, "5-shared-memory")

@@ -144,8 +144,7 @@ def _apply_deployment_config(component: Component) -> None:
     if component.type == keys.FRONTEND:
         changed = deployment_config.with_frontend_port(config, component.name, keys.HTTP_PORT)
         component.spec["envs"] = [
-            {**item, "value": changed} if item.get("name") == deployment_config.VARIABLE else item
-            for item in variables
+            {**item, "value": changed} if item.get("name") == deployment_config.VARIABLE else item for item in variables
         ]
     if isinstance(wanted, dict):
         amounts = {key: wanted[key] for key in ("cpu", "memory", "gpu", "custom") if wanted.get(key)}
@@ -190,14 +189,10 @@ def _claim_template(graph: Graph, component: Component, stage: str) -> None:
         )
     count = gpus.dedicated(component.spec.get("resources") or {}, ("limits", "requests"))
     name = names.claim_template_name(graph.name, component.name)
-    graph.add(
-        gms.claim_template(graph, name, service.get("deviceClassName") or "gpu.nvidia.com", count), "10.3-gms"
-    )
+    graph.add(gms.claim_template(graph, name, service.get("deviceClassName") or "gpu.nvidia.com", count), "10.3-gms")
 
 
-def _pod_template(
-    graph: Graph, component: Component, name: str, role: Role, notes: Notes
-) -> dict[str, Any]:
+def _pod_template(graph: Graph, component: Component, name: str, role: Role, notes: Notes) -> dict[str, Any]:
     deployer = launch.LWS if component.nodes > 1 else None
     spec = build_pod(graph, component, role, deployer, "dcd-controller", notes)
     pod_steps.fallback_account(graph, spec, notes)
@@ -247,11 +242,15 @@ def _leader_worker_sets(graph: Graph, component: Component, name: str) -> None:
 
 def _check_lws_container(component: Component, spec: dict[str, Any]) -> None:
     main = next((item for item in spec["containers"] if item.get("name") == keys.MAIN_CONTAINER), None)
-    missing = "a container main" if main is None else next(
-        (f"a non-empty {key} of its main container" for key in ("command", "args") if not main.get(key)), ""
+    missing = (
+        "a container main"
+        if main is None
+        else next((f"a non-empty {key} of its main container" for key in ("command", "args") if not main.get(key)), "")
     )
     if missing:
-        raise Refused("dcd-controller", "lws_main_container", f"a LeaderWorkerSet's pod needs {missing}", component.name)
+        raise Refused(
+            "dcd-controller", "lws_main_container", f"a LeaderWorkerSet's pod needs {missing}", component.name
+        )
 
 
 def _leader_worker_set(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Inference Ops contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A pod made to restore from a checkpoint instead of starting its engine (rules 10.1, 10.2; ``internal/checkpoint``)."""
+"""A pod made to restore from a checkpoint instead of starting its engine (rules 10; ``internal/checkpoint``)."""
 
 from __future__ import annotations
 

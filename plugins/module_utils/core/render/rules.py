@@ -32,7 +32,9 @@ class Rule:
 _GRAPH = "internal/dynamo/graph.go"
 _POD = f"{_GRAPH} :: GenerateBasePodSpec"
 _RULES: tuple[Rule, ...] = (
-    Rule("1.2-component-deployment", "every component gets its own deployment resource", f"{_GRAPH} :: generateSingleDCD"),
+    Rule(
+        "1.2-component-deployment", "every component gets its own deployment resource", f"{_GRAPH} :: generateSingleDCD"
+    ),
     Rule("1.4-worker-hash", "workers are named by a hash of their specs", "internal/dynamo/hash.go"),
     Rule(
         "1.6-deployment",
@@ -56,18 +58,34 @@ _RULES: tuple[Rule, ...] = (
         "components of any other type get only a shell",
         "internal/dynamo/component_common.go",
     ),
-    Rule("3-frontend", "default of a frontend", "internal/dynamo/component_frontend.go", "Health Probes by Component Type"),
+    Rule(
+        "3-frontend",
+        "default of a frontend",
+        "internal/dynamo/component_frontend.go",
+        "Health Probes by Component Type",
+    ),
     Rule("3-worker", "default of a worker", "internal/dynamo/component_worker.go", "Health Probes by Component Type"),
     Rule("3-planner", "default of a planner", "internal/dynamo/component_planner.go", "Port Configurations"),
     Rule("3-epp", "default of an endpoint picker", "internal/dynamo/component_epp.go", "Port Configurations"),
-    Rule("3-planner-account", "a planner has its own account", "internal/dynamo/component_planner.go", "Service Accounts"),
-    Rule("3-epp-account", "an endpoint picker has its own account", "internal/dynamo/component_epp.go", "Service Accounts"),
+    Rule(
+        "3-planner-account", "a planner has its own account", "internal/dynamo/component_planner.go", "Service Accounts"
+    ),
+    Rule(
+        "3-epp-account",
+        "an endpoint picker has its own account",
+        "internal/dynamo/component_epp.go",
+        "Service Accounts",
+    ),
     Rule("3-pod", "default of every pod", "internal/dynamo/component_common.go", "Pod Specification Defaults"),
     Rule("3.1-epp-volumes", "an endpoint picker reads its configuration", "internal/dynamo/component_epp.go"),
     Rule("3.3-sidecar", "the component asks for a frontend beside it", _POD),
     Rule("4.1-common", "every component gets it", "internal/dynamo/component_common.go", "All Components"),
-    Rule("4.1-discovery", "set unless discovery goes through etcd", f"{_GRAPH} :: GetDiscoveryBackend", "All Components"),
-    Rule("4.1-infrastructure", "the operator is configured with it", f"{_GRAPH} :: addStandardEnvVars", "Infrastructure"),
+    Rule(
+        "4.1-discovery", "set unless discovery goes through etcd", f"{_GRAPH} :: GetDiscoveryBackend", "All Components"
+    ),
+    Rule(
+        "4.1-infrastructure", "the operator is configured with it", f"{_GRAPH} :: addStandardEnvVars", "Infrastructure"
+    ),
     Rule("4.1-frontend", "every frontend gets it", "internal/dynamo/component_frontend.go", "Frontend Components"),
     Rule("4.1-worker", "every worker gets it", "internal/dynamo/component_worker.go", "Worker Components"),
     Rule("4.1-planner", "every planner gets it", "internal/dynamo/component_planner.go", "Planner Components"),
@@ -80,7 +98,9 @@ _RULES: tuple[Rule, ...] = (
         "Worker Components",
     ),
     Rule("4.1-kv-transfer", "the graph has a KV transfer policy", "internal/dynamo/component_worker.go"),
-    Rule("4.2-vllm-cache", "a volume is flagged as compilation cache", "internal/dynamo/backend_vllm.go", "VLLM Backend"),
+    Rule(
+        "4.2-vllm-cache", "a volume is flagged as compilation cache", "internal/dynamo/backend_vllm.go", "VLLM Backend"
+    ),
     Rule(
         "5-shared-memory",
         "every pod gets shared memory",
@@ -96,17 +116,31 @@ _RULES: tuple[Rule, ...] = (
         "internal/controller/dynamographdeployment_controller.go :: reconcilePVC",
     ),
     Rule("5-topology-labels", "the graph's KV transfer follows the topology", "internal/dynamo/component_worker.go"),
-    Rule("6-pull-secrets", "a secret of the namespace holds the image's registry", "internal/secrets/docker.go", "Image Pull Secrets"),
-    Rule("7.1-mp", "tensor and pipeline parallelism do not fit one node", "internal/dynamo/backend_vllm.go", "VLLM Backend"),
+    Rule(
+        "6-pull-secrets",
+        "a secret of the namespace holds the image's registry",
+        "internal/secrets/docker.go",
+        "Image Pull Secrets",
+    ),
+    Rule(
+        "7.1-mp",
+        "tensor and pipeline parallelism do not fit one node",
+        "internal/dynamo/backend_vllm.go",
+        "VLLM Backend",
+    ),
     Rule(
         "7.1-ray",
         "tensor and pipeline parallelism do not fit one node, and Ray is chosen",
         "internal/dynamo/backend_vllm.go",
         "Multinode Deployment Probe Modifications",
     ),
-    Rule("7.1-data-parallel", "data parallelism does not fit one node", "internal/dynamo/backend_vllm.go", "VLLM Backend"),
+    Rule(
+        "7.1-data-parallel", "data parallelism does not fit one node", "internal/dynamo/backend_vllm.go", "VLLM Backend"
+    ),
     Rule("7.1-elastic-ep", "elastic expert parallelism runs on Ray", "internal/dynamo/backend_vllm.go"),
-    Rule("7.1-side-channel", "several nodes in multiprocessing mode", "internal/dynamo/backend_vllm.go", "VLLM Backend"),
+    Rule(
+        "7.1-side-channel", "several nodes in multiprocessing mode", "internal/dynamo/backend_vllm.go", "VLLM Backend"
+    ),
     Rule("7.1-wait-for-leader", "a worker node waits for its leader", "internal/dynamo/backend_vllm.go"),
     Rule("7.2-sglang", "the nodes of one replica find each other", "internal/dynamo/backend_sglang.go", "SGLang"),
     Rule("7.3-trtllm", "mpirun starts the nodes of one replica", "internal/dynamo/backend_trtllm.go", "TensorRT-LLM"),
@@ -122,7 +156,9 @@ _RULES: tuple[Rule, ...] = (
     Rule("8-discovery-rbac", "discovery goes through Kubernetes", "internal/discovery/resource.go"),
     Rule("8-service", "the component can be reached", f"{_GRAPH} :: GenerateComponentService"),
     Rule("9-component-rbac", "the component type has its own rights", "internal/rbac/manager.go", "Service Accounts"),
-    Rule("9-scaling-adapter", "the component lets others set its replicas", "internal/controller :: generateAdapterName"),
+    Rule(
+        "9-scaling-adapter", "the component lets others set its replicas", "internal/controller :: generateAdapterName"
+    ),
     Rule("9-autoscaling", "autoscaling without metrics goes by CPU", "operator-defaults", "Autoscaling Defaults"),
     Rule("9-ingress", "the component is exposed", f"{_GRAPH} :: GenerateComponentIngress"),
     Rule("9-model-service", "clients find the workers of a model", "internal/dynamo/model_service.go"),

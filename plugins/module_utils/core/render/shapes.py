@@ -31,8 +31,8 @@ PodSpec: volumes [Volume], initContainers [Container], containers [Container]!, 
   enableServiceLinks b*, preemptionPolicy s*, overhead {q}, topologySpreadConstraints [Spread],
   setHostnameAsFQDN b*, os PodOS*, hostUsers b*, schedulingGates [Named], resourceClaims [PodResourceClaim],
   resources Resources*, hostnameOverride s*
-Container: name s!, image s, command [s], args [s], workingDir s, ports [ContainerPort], envFrom [EnvFrom], env [EnvVar],
-  resources Resources, resizePolicy [ResizePolicy], restartPolicy s*, restartPolicyRules [RestartRule],
+Container: name s!, image s, command [s], args [s], workingDir s, ports [ContainerPort], envFrom [EnvFrom],
+  env [EnvVar], resources Resources, resizePolicy [ResizePolicy], restartPolicy s*, restartPolicyRules [RestartRule],
   volumeMounts [VolumeMount], volumeDevices [VolumeDevice], livenessProbe Probe*, readinessProbe Probe*,
   startupProbe Probe*, lifecycle Lifecycle*, terminationMessagePath s, terminationMessagePolicy s, imagePullPolicy s,
   securityContext SecurityContext*, stdin b, stdinOnce b, tty b, targetContainerName s

@@ -153,5 +153,3 @@ def scaling_adapter(graph: Graph, component: Component) -> None:
         },
     }
     graph.add(item, "9-scaling-adapter")
-
-
