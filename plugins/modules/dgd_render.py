@@ -77,7 +77,6 @@ options:
     description:
       - Settings of the operator that differ from those of its Helm chart.
     type: dict
-    default: {}
     suboptions:
       version:
         description: The operator's version, which its webhook stamps on new DGDs.
@@ -431,7 +430,6 @@ ARGS: dict[str, Any] = {
     "pathway": {"type": "str", "default": "auto", "choices": ["auto", "deployment", "lws", "grove"]},
     "operator_config": {
         "type": "dict",
-        "default": {},
         "options": {
             "discovery_backend": {"type": "str", "choices": ["kubernetes", "etcd"]},
             # A name, and no secret.
@@ -467,7 +465,7 @@ def read_options(params: Mapping[str, Any]) -> RenderOptions:
         namespace=params["namespace"] or "",
         release=params["operator_release"],
         pathway=params["pathway"],
-        config=params["operator_config"],
+        config=params["operator_config"] or {},
         secrets=None
         if secrets is None
         else tuple(

@@ -31,7 +31,7 @@ from .render import (
     render,
 )
 from .render.compare import Comparison, compare
-from .render.components import ComponentView, components_of, raw_components
+from .render.components import ComponentView, check_amounts, components_of, raw_components
 from .render.podcheck import check_pods
 from .render.releases import Choice, Gates, choose_gates, choose_release
 from .snapshot import Snapshot
@@ -176,6 +176,8 @@ def render_document(document: Document, options: RenderOptions) -> RenderReport:
     gates = _gates(options, any(component.nodes > 1 for component in components))
     config = _config(release.value, options, gates)
     result = _render(document, namespace, release.value, config, options)
+    if not result.errors:
+        check_amounts(document.data, document.place)
     findings = _findings(document, release, gates, result)
     comparison = None
     if options.compare_to:

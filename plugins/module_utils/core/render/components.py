@@ -63,6 +63,24 @@ def raw_components(definition: Mapping[str, Any], where: str = "") -> Iterator[t
         yield str(component.get("name") or ""), component, path
 
 
+def check_amounts(definition: Mapping[str, Any], where: str = "") -> None:
+    """Raise :class:`InputError` where a v1alpha1 service asks for an amount that is none.
+
+    These amounts are mere text to the API server. Release 1.1 stops at them when it renders; 1.5 drops them without a
+    word, so that a pod would be told to need no GPU at all.
+    """
+    for _, item, path in raw_components(definition, where):
+        resources = _mapping(item.get("resources"), f"{path}.resources", where)
+        for side in ("requests", "limits"):
+            place = f"{path}.resources.{side}"
+            amounts = _mapping(resources.get(side), place, where)
+            custom = _mapping(amounts.get("custom"), f"{place}.custom", where)
+            named = [(f"{place}.{key}", amounts.get(key)) for key in ("cpu", "memory", "gpu")]
+            for field, value in (*named, *((f"{place}.custom[{key}]", value) for key, value in custom.items())):
+                if value:
+                    parse_quantity(value, where=where, field=field)
+
+
 def _view(name: str, item: Mapping[str, Any], path: str, where: str) -> ComponentView:
     main = _main(item, path, where)
     multinode = _mapping(item.get("multinode"), f"{path}.multinode", where)

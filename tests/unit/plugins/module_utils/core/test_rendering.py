@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -183,6 +184,17 @@ def test_the_diff_shows_the_manifest_beside_the_pods() -> None:
     assert list(diff["after"]) == ["W (leader)", "W (worker)"]
     assert diff["before_header"] == "deploy.yaml: components"
     assert diff["after"]["W (leader)"]["spec"]["containers"][0]["name"] == "main"
+
+
+@pytest.mark.parametrize(
+    ("limits", "field"),
+    [({"gpu": "two"}, "gpu"), ({"cpu": "lots"}, "cpu"), ({"custom": {"a.b/c": "1x"}}, "custom[a.b/c]")],
+)
+def test_amounts_that_1_5_would_drop_are_errors(limits: dict[str, Any], field: str) -> None:
+    graph = alpha({"W": service(resources={"limits": limits})})
+    with pytest.raises(InputError, match=f"deploy.yaml: spec.services.W..resources.limits.{re.escape(field)}: not a "):
+        reported(graph, release="1.5")
+    assert [error.rule for error in reported(graph, release="1.1").rejections] == ["bad_quantity"]
 
 
 def test_names_that_no_object_can_have() -> None:
