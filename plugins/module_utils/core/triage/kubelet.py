@@ -177,6 +177,8 @@ def image_verdict(reason: str, text: str, image: str) -> Verdict:
         evidence,
         about,
         {"image": about, "sub": sub, "reason": reason},
+        # A registry's limit passes by itself.
+        way="contention" if sub == "rate_limit" else None,
         remedy=remedy,
     )
 
