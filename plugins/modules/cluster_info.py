@@ -48,8 +48,8 @@ options:
       - The kinds to read, by the name that URLs use (V(nodes), V(pods), V(events)). By default all that the judgement
         of a deployment needs.
       - Only on demand are read V(events), V(jobs), V(replicasets), V(statefulsets), V(podcliques),
-        V(podcliquescalinggroups), V(podgangs), V(podgroups), V(dynamographdeploymentrequests), V(deviceclasses),
-        V(resourceslices), V(resourceclaims) and V(resourceclaimtemplates).
+        V(podcliquescalinggroups), V(podgangs), V(podgroups), V(dynamographdeploymentrequests), V(deviceclasses)
+        and V(resourceslices).
     type: list
     elements: str
   more_kinds:

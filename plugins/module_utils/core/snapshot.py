@@ -94,8 +94,8 @@ COLLECTED: Mapping[str, Collected] = _table(
     ("Event", trim_event, "namespace", False),
     ("DeviceClass", trim_name, "cluster", False),
     ("ResourceSlice", trim_workload, "cluster", False),
-    ("ResourceClaim", trim_workload, "namespace", False),
-    ("ResourceClaimTemplate", trim_workload, "namespace", False),
+    ("ResourceClaim", trim_workload, "namespace", True),
+    ("ResourceClaimTemplate", trim_workload, "namespace", True),
 )
 UNASKED: tuple[str, ...] = tuple(name for name, entry in COLLECTED.items() if entry.unasked)
 
