@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from .categories import CATEGORIES, Way
@@ -141,6 +142,7 @@ def way_of(category: str) -> Way:
     return CATEGORIES[category].way if category in CATEGORIES else "investigate"
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str, *, event: bool = False) -> SchedulerMessage:
     """Read a scheduler's text: a condition's message, or with ``event`` an event's note, which may have been cut."""
     source = text.strip()

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from .. import keys
@@ -22,8 +22,11 @@ NEVER = 0.0
 
 def seconds(text: object) -> float:
     """Return an RFC 3339 time as seconds since 1970, or 0 where it is none."""
-    if not isinstance(text, str) or not text:
-        return NEVER
+    return _seconds(text) if isinstance(text, str) and text else NEVER
+
+
+@lru_cache(maxsize=16384)
+def _seconds(text: str) -> float:
     try:
         return datetime.fromisoformat(text[:-1] + "+00:00" if text[-1] in "Zz" else text).timestamp()
     except ValueError:
@@ -157,20 +160,22 @@ class ClusterState:
         }
 
     @cached_property
-    def events(self) -> dict[tuple[str, str], list[Event]]:
-        """Events by (kind, name) of what they are about, the newest last."""
-        found: dict[tuple[str, str], list[Event]] = defaultdict(list)
+    def _told(self) -> dict[tuple[str, str], list[K8sObject]]:
+        """Events as they are, by (kind, name) of what they are about; most are never looked at."""
+        found: dict[tuple[str, str], list[K8sObject]] = defaultdict(list)
         for obj in self.of("events"):
             about = obj.get("involvedObject") or obj.get("regarding") or {}
-            found[str(about.get("kind")), str(about.get("name"))].append(Event.read(obj))
-        for events in found.values():
-            events.sort(key=lambda event: event.last)
+            found[str(about.get("kind")), str(about.get("name"))].append(obj)
         return found
 
     def events_of(self, kind: str, obj: K8sObject) -> list[Event]:
-        """Return the live events about ``obj``: those of an earlier object of the same name are stale."""
+        """Return the live events about ``obj``, the newest last: those of an earlier object of its name are stale."""
         uid = str(meta(obj).get("uid") or "")
-        return [event for event in self.events.get((kind, name_of(obj)), ()) if event.uid in ("", uid) or not uid]
+        found = [Event.read(told) for told in self._told.get((kind, name_of(obj)), ())]
+        return sorted(
+            (event for event in found if event.uid in ("", uid) or not uid),
+            key=lambda event: event.last,
+        )
 
     @cached_property
     def components(self) -> tuple[ComponentSpec, ...]:
