@@ -52,6 +52,12 @@ def resolve(graph: Graph, component: Component) -> CheckpointState | None:
     return existing.get(f"checkpoint-{identity_hash(wanted.get('identity') or {})}")
 
 
+def ready_checkpoint(graph: Graph, component: Component) -> CheckpointState | None:
+    """Return the checkpoint from which the component's pods are restored now."""
+    state = resolve(graph, component)
+    return state if state is not None and state.ready else None
+
+
 def add_checkpoints(graph: Graph) -> None:
     """Add the DynamoCheckpoint of each component that lets the operator make it."""
     for component in graph.components:

@@ -197,7 +197,7 @@ def _leader_worker_set(graph: Graph, deployed: Deployed, annotations: Mapping[st
     group: dict[str, Any] = {"size": component.nodes}
     for role in roles:
         pods = _pod_template(graph, deployed, role, annotations, notes[role])
-        _check_container(component, pods["spec"])
+        pod_steps.check_lws_container(component, pods["spec"])
         pods["metadata"]["labels"] = labels_beta.lws_labels(pods["metadata"]["labels"], role)
         group[f"{role}Template"] = pods
     labels = labels_beta.kube_labels(graph, component, deployed.labels)
@@ -216,19 +216,3 @@ def _leader_worker_set(graph: Graph, deployed: Deployed, annotations: Mapping[st
     for role in roles:
         path = f".spec.leaderWorkerTemplate.{role}Template.spec"
         graph.explanation.pod(ref(item), path, group[f"{role}Template"]["spec"], notes[role])
-
-
-def _check_container(component: Component, spec: Mapping[str, Any]) -> None:
-    main = next((item for item in spec["containers"] if item.get("name") == keys.MAIN_CONTAINER), None)
-    if main is None:
-        raise Refused(
-            "dcd-controller", "lws_main_container", "a LeaderWorkerSet's pod needs a container main", component.name
-        )
-    for key in ("command", "args"):
-        if not main.get(key):
-            raise Refused(
-                "dcd-controller",
-                f"lws_{key}_empty",
-                f"the main container of a LeaderWorkerSet's pod needs {key}",
-                component.name,
-            )

@@ -13,6 +13,7 @@ from . import launch
 from .explain import Notes
 from .gms import add_toleration, claim_spec, strip_gpus
 from .graph import Component, Graph
+from .grove import schedule
 from .merge import env_field, env_var
 from .node import Role
 from .pod_beta import build_pod, gpu_count
@@ -101,6 +102,7 @@ def _clique(
         own_labels = {key: value for key, value in own_labels.items() if key not in DISCOVERY_LABELS}
     elif failover:
         own_labels[keys.LABEL_FAILOVER_MEMBER] = "true"
+    own_labels.update(schedule(graph, spec))
     clique: dict[str, Any] = {
         "name": name,
         "labels": own_labels,

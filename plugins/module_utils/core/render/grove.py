@@ -35,10 +35,7 @@ def clique(
     alone = 1 if replicas is None or grouped else replicas
     count = {"main": alone, "leader": 1, "worker": component.nodes - 1}[role]
     least = component.spec.get("minAvailable", 1) if not grouped else 1
-    own_labels = dict(labels)
-    if graph.config.kai_scheduler and spec.get("schedulerName", keys.KAI_SCHEDULER) == keys.KAI_SCHEDULER:
-        spec["schedulerName"] = keys.KAI_SCHEDULER
-        own_labels[keys.LABEL_KAI_QUEUE] = graph.annotations.get(keys.ANNOTATION_KAI_QUEUE, "").strip() or "dynamo"
+    own_labels = {**labels, **schedule(graph, spec)}
     result: dict[str, Any] = {
         "name": clique_name(component, role),
         "labels": own_labels,
@@ -51,6 +48,18 @@ def clique(
         },
     }
     return {key: value for key, value in result.items() if value}
+
+
+def schedule(graph: Graph, spec: dict[str, Any]) -> dict[str, str]:
+    """Name the scheduler in use where the user named no other, and return the labels that go with it."""
+    wanted = spec.get("schedulerName")
+    if graph.config.kai_scheduler and wanted in (None, "", keys.KAI_SCHEDULER):
+        spec["schedulerName"] = keys.KAI_SCHEDULER
+        queue = graph.annotations.get(keys.ANNOTATION_KAI_QUEUE, "").strip()
+        return {keys.LABEL_KAI_QUEUE: queue or "dynamo"}
+    if graph.config.volcano_scheduler and wanted in (None, ""):
+        spec["schedulerName"] = keys.VOLCANO_SCHEDULER
+    return {}
 
 
 def scaling_group(component: Component, cliques: list[dict[str, Any]]) -> dict[str, Any]:

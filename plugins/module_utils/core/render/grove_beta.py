@@ -13,7 +13,7 @@ from . import gms_interpod, labels_beta, launch, names, pod_steps, services
 from .backend_vllm import is_elastic_single
 from .checkpoint_beta import candidate_annotations, waits_for_checkpoint
 from .explain import Notes
-from .graph import Component, Graph, effective_discovery, metadata, uses_kubernetes
+from .graph import Component, Graph, Refused, effective_discovery, metadata, uses_kubernetes
 from .grove import clique, clique_set, scaling_group
 from .node import Role
 from .pod_beta import build_pod
@@ -57,6 +57,8 @@ def _clique_names(component: Component) -> list[str]:
 
 def run_grove(graph: Graph) -> None:
     """Add the graph's PodCliqueSet and the Services beside it."""
+    if graph.config.kai_scheduler and graph.config.volcano_scheduler:
+        raise Refused("dgd-controller", "two_schedulers", "the operator is set up for both KAI and Volcano")
     backend = effective_discovery(graph.annotations, graph.config)
     has_epp = any(component.type == keys.EPP for component in graph.components)
     name = set_name(graph)

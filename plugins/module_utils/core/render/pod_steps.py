@@ -121,3 +121,20 @@ def add_pull_secrets(
                 notes.note(("imagePullSecrets", name), {"name": name}, "6-pull-secrets")
     if present:
         spec["imagePullSecrets"] = present
+
+
+def check_lws_container(component: Component, spec: Mapping[str, Any]) -> None:
+    """Refuse a LeaderWorkerSet's pod without a main container that says what to run."""
+    main = next((item for item in spec["containers"] if item.get("name") == keys.MAIN_CONTAINER), None)
+    if main is None:
+        raise Refused(
+            "dcd-controller", "lws_main_container", "a LeaderWorkerSet's pod needs a container main", component.name
+        )
+    for key in ("command", "args"):
+        if not main.get(key):
+            raise Refused(
+                "dcd-controller",
+                f"lws_{key}_empty",
+                f"the main container of a LeaderWorkerSet's pod needs {key}",
+                component.name,
+            )

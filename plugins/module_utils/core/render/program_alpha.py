@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import keys
-from . import deployment_config, gms, gpus, labels_alpha, launch, names, pod_steps, services, shared_objects
+from . import deployment_config, gms, gpus, labels_alpha, launch, names, pod_steps, restore, services, shared_objects
 from .api import Rejection
-from .checkpoint_alpha import add_checkpoints
+from .checkpoint_alpha import add_checkpoints, ready_checkpoint
 from .epp import add_epp, epp_config
 from .explain import Notes
 from .gotypes import printed
@@ -195,9 +195,12 @@ def _claim_template(graph: Graph, component: Component, stage: str) -> None:
 def _pod_template(graph: Graph, component: Component, name: str, role: Role, notes: Notes) -> dict[str, Any]:
     deployer = launch.LWS if component.nodes > 1 else None
     spec = build_pod(graph, component, role, deployer, "dcd-controller", notes)
+    state = ready_checkpoint(graph, component) if graph.config.checkpoint.enabled else None
+    if state is not None:
+        restore.shape_1_1(graph, spec, notes)
     pod_steps.fallback_account(graph, spec, notes)
-    labels = labels_alpha.deployment_pod_labels(graph, component, name)
-    annotations = labels_alpha.deployment_pod_annotations(component)
+    labels = restore.marked_labels(labels_alpha.deployment_pod_labels(graph, component, name), state)
+    annotations = restore.marked_annotations(labels_alpha.deployment_pod_annotations(component), state)
     return labels_alpha.with_labels({"spec": spec}, labels, annotations)
 
 
@@ -205,9 +208,12 @@ def _deployment(graph: Graph, component: Component, name: str) -> None:
     notes = Notes(on=graph.explanation.on)
     template = _pod_template(graph, component, name, "main", notes)
     annotations = labels_alpha.kube_annotations(component)
+    strategy = deployment_strategy(annotations)
+    if keys.LABEL_RESTORE_TARGET in template["metadata"]["labels"]:
+        strategy = {"type": "Recreate"}
     spec: dict[str, Any] = {
         "selector": {"matchLabels": {keys.LABEL_SELECTOR: name}},
-        "strategy": deployment_strategy(annotations),
+        "strategy": strategy,
         "template": template,
     }
     if component.replicas is not None:
@@ -227,7 +233,7 @@ def _leader_worker_sets(graph: Graph, component: Component, name: str) -> None:
     templates: dict[str, dict[str, Any]] = {}
     for role in ("leader", "worker"):
         template = _pod_template(graph, component, name, role, notes[role])
-        _check_lws_container(component, template["spec"])
+        pod_steps.check_lws_container(component, template["spec"])
         templates[role] = template
     if gpus.dedicated(component.spec.get("resources") or {}, ("limits",)) == 0:
         raise Refused(
@@ -238,19 +244,6 @@ def _leader_worker_sets(graph: Graph, component: Component, name: str) -> None:
         )
     for index in range(1 if component.replicas is None else component.replicas):
         _leader_worker_set(graph, component, f"{name}-{index}", index, templates, notes)
-
-
-def _check_lws_container(component: Component, spec: dict[str, Any]) -> None:
-    main = next((item for item in spec["containers"] if item.get("name") == keys.MAIN_CONTAINER), None)
-    missing = (
-        "a container main"
-        if main is None
-        else next((f"a non-empty {key} of its main container" for key in ("command", "args") if not main.get(key)), "")
-    )
-    if missing:
-        raise Refused(
-            "dcd-controller", "lws_main_container", f"a LeaderWorkerSet's pod needs {missing}", component.name
-        )
 
 
 def _leader_worker_set(
@@ -327,14 +320,19 @@ def _grove(graph: Graph) -> None:
 
 
 def _component_cliques(graph: Graph, component: Component) -> tuple[list[Any], list[Any], bool]:
-    labels = labels_alpha.grove_labels(graph, component)
-    annotations = labels_alpha.grove_annotations(component, restart_marks(graph).get(component.name, ""))
+    # The marks do not ask whether the operator restores at all; only the pod's shape does.
+    state = ready_checkpoint(graph, component)
+    restarted = restart_marks(graph).get(component.name, "")
+    labels = restore.marked_labels(labels_alpha.grove_labels(graph, component), state)
+    annotations = restore.marked_annotations(labels_alpha.grove_annotations(component, restarted), state)
     roles: tuple[Role, ...] = ("leader", "worker") if component.nodes > 1 else ("main",)
     deployer = launch.GROVE if component.nodes > 1 else None
     cliques, ordered = [], False
     for role in roles:
         notes = Notes(on=graph.explanation.on)
         spec = build_pod(graph, component, role, deployer, "dgd-controller", notes)
+        if state is not None and graph.config.checkpoint.enabled:
+            restore.shape_1_1(graph, spec, notes)
         made = clique(graph, component, role, spec, labels, annotations)
         if role == "leader" and _backend_of(component) == keys.TRTLLM:
             made["spec"]["startsAfter"] = [f"{component.lower}-wkr"]

@@ -34,14 +34,20 @@ RESTORE_LABELS = (keys.LABEL_RESTORE_TARGET, keys.LABEL_CHECKPOINT_ID)
 RESTORE_ANNOTATIONS = (keys.ANNOTATION_SNAPSHOT_VERSION,)
 
 
-def restore_labels(state: CheckpointState) -> dict[str, str]:
-    """Return the labels of a restored pod."""
-    return {keys.LABEL_RESTORE_TARGET: "true", keys.LABEL_CHECKPOINT_ID: state.checkpoint_id}
+def marked_labels(labels: dict[str, str], state: CheckpointState | None) -> dict[str, str]:
+    """Return a pod's labels with a restored pod's marks, or without them where nothing is restored."""
+    result = {key: value for key, value in labels.items() if key not in RESTORE_LABELS}
+    if state is not None:
+        result |= {keys.LABEL_RESTORE_TARGET: "true", keys.LABEL_CHECKPOINT_ID: state.checkpoint_id}
+    return result
 
 
-def restore_annotations(state: CheckpointState) -> dict[str, str]:
-    """Return the annotations of a restored pod."""
-    return {keys.ANNOTATION_SNAPSHOT_VERSION: state.artifact_version}
+def marked_annotations(annotations: dict[str, str], state: CheckpointState | None) -> dict[str, str]:
+    """Return a pod's annotations likewise."""
+    result = {key: value for key, value in annotations.items() if key not in RESTORE_ANNOTATIONS}
+    if state is not None:
+        result |= {keys.ANNOTATION_SNAPSHOT_VERSION: state.artifact_version}
+    return result
 
 
 def _storage(graph: Graph) -> tuple[str, str]:
@@ -118,7 +124,7 @@ def shape_1_5(
     for container in spec["containers"]:
         if container.get("name") in targets:
             _shape_target(container, path, is_worker)
-    return {**restore_annotations(state), keys.ANNOTATION_SNAPSHOT_CONTAINERS: ",".join(targets)}
+    return {**marked_annotations({}, state), keys.ANNOTATION_SNAPSHOT_CONTAINERS: ",".join(targets)}
 
 
 def _shape_target(container: dict[str, Any], path: str, is_worker: bool) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from .. import keys
@@ -99,8 +100,8 @@ def kv_env(policy: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def shortest(number: float) -> str:
-    """Return the shortest decimal text of a number, never in exponent form for the weights in question."""
-    text = repr(float(number))
+    """Return the shortest decimal text of a number, without exponent."""
+    text = format(Decimal(repr(float(number))), "f")
     return text[:-2] if text.endswith(".0") else text
 
 
