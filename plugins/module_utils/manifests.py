@@ -309,6 +309,11 @@ class _Builder:
 _NO_JSON = object()
 
 
+def is_plain_text(text: str) -> bool:
+    """Whether these letters, written without quotes, mean this very text."""
+    return bool(_resolve(text) == text)
+
+
 def _resolve(text: str) -> Any:
     """Return what a plain scalar means to kubectl."""
     if text in _NULLS:

@@ -225,7 +225,10 @@ dgd:
       description: Where the precision was found.
       type: str
 manifests:
-  description: The copies, the DGD's included, in the order in which they are applied.
+  description:
+    - The copies in the order in which they are applied, the DGD's last.
+    - C(definitions) are the whole objects as they will be applied, patched and with the namespace filled in, in check mode
+      too. In the DGD's own manifest the DGD comes first; what else it holds is applied before it.
   returned: success
   type: list
   elements: dict
@@ -237,7 +240,8 @@ manifests:
       source_sha256: 2c26b4…
       reason: the DGD's precision is fp8 (--quantization fp8 of component Worker)
       patched: false
-      objects: [{"api_version": "batch/v1", "kind": "Job", "name": "model-download"}]
+      objects: [{"api_version": "batch/v1", "kind": "Job", "name": "model-download", "namespace": "serving"}]
+      definitions: [{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "model-download"}}]
 jobs:
   description:
     - The names of the Jobs by the manifest's stable name, from C(metadata.name) and never from a file's name.
@@ -282,3 +286,50 @@ findings:
   type: list
   elements: dict
 """
+
+from typing import Any
+
+from ansible_collections.inference_ops.dynamo.plugins.module_utils import handoff_files
+from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger import PROVENANCES
+
+ARGUMENTS: dict[str, Any] = {
+    **KUBE_ARGS,
+    "exp_root": {"type": "path", "required": True},
+    "iteration": {"type": "int", "default": 0},
+    "dgd_path": {"type": "path"},
+    "dgd_sha256": {"type": "str"},
+    "provenance": {"type": "str", "choices": list(PROVENANCES)},
+    "user_workload": {"type": "path"},
+    "user_workload_sha256": {"type": "str"},
+    "support_manifests": {"type": "list", "elements": "raw", "default": []},
+    "context": {"type": "str"},
+    "namespace": {"type": "str"},
+    "storage_class": {"type": "str"},
+    "gpu_ceiling": {"type": "int"},
+    "pinned": {"type": "list", "elements": "str", "default": []},
+    "baseline": {"type": "path"},
+    "precision": {"type": "str"},
+    "tolerations": {"type": "list", "elements": "dict", "default": []},
+    "patches": {"type": "list", "elements": "dict", "default": []},
+}
+
+
+def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+    """Check the hand-off and write the copies; return the module's result."""
+    made = handoff_files.check_handoff(params)
+    differences = handoff_files.write_copies(made, check_mode)
+    return {**handoff_files.to_result(made), "changed": bool(differences), "diff": differences}
+
+
+def main() -> None:
+    module = KubeModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    try:
+        module.exit_json(**run(module.params, module.check_mode))
+    except InputError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+# Copyright (c) 2026 Inference Ops contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A DGD's knobs: what its author may turn, under one name whatever API version or spelling it was written in.
+
+A knob is a component's replica count, an engine flag, an environment variable, an image, or something that follows from
+all of them, such as the mode (aggregated or disaggregated) and the precision.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import keys
+from .dgdview import ComponentView, DgdView
+from .engineargs import FILE_FLAGS, canonical_flag, engine_calls
+from .errors import InputError
+from .precision import precision_of
+from .quantity import canonical
+
+#: Names of knobs besides flags (``--…``) and variables (``env.…``).
+REPLICAS, NODES, GPUS, IMAGE, ROLE, FRAMEWORK = "replicas", "nodes", "gpus", "image", "role", "framework"
+SHARED_MEMORY, COMMAND = "shared_memory", "command"
+MODE, PRECISION, MODEL = "mode", "precision", "model"
+FLAG, ENV, SIDECAR, RESOURCE = "--", "env.", "sidecar.", "resources."
+#: Variables whose value might be a credential: only whether it changed is told.
+_SECRET = re.compile(r"token|secret|passw|credential|api_?key|private", re.IGNORECASE)
+#: Flags that tell a prefill worker.
+_PREFILL_FLAGS = {"disaggregation-mode": "prefill", "is-prefill-worker": "true"}
+_DECODE_FLAGS = {"disaggregation-mode": "decode", "is-decode-worker": "true"}
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A knob's value, and where it stands; ``unknown`` says what of it could not be read."""
+
+    value: str
+    where: str
+    unknown: str = ""
+
+
+@dataclass(frozen=True)
+class ComponentKnobs:
+    """All knobs of one component. ``unread`` says why its engine flags are not all known (empty: they are)."""
+
+    name: str
+    role: str
+    knobs: Mapping[str, Knob]
+    unread: str = ""
+
+
+@dataclass(frozen=True)
+class DgdKnobs:
+    """All knobs of a DGD: those of the whole (``mode``, ``precision``, …) and each component's."""
+
+    whole: Mapping[str, Knob]
+    components: Mapping[str, ComponentKnobs] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class KnobChange:
+    """A knob that differs; an empty value means that it is not set."""
+
+    component: str
+    name: str
+    before: str
+    after: str
+    where: str
+
+    @property
+    def label(self) -> str:
+        """The knob as a person names it."""
+        return f"{self.component} {self.name}" if self.component else self.name
+
+
+def knobs_of(dgd: DgdView) -> DgdKnobs:
+    """Return every knob of a DGD."""
+    components = {component.name: _of_component(dgd, component) for component in dgd.components}
+    frameworks = {item.knobs[FRAMEWORK].value for item in components.values() if FRAMEWORK in item.knobs}
+    framework = dgd.framework or (frameworks.pop() if len(frameworks) == 1 else ", ".join(sorted(frameworks)))
+    models = sorted({item.knobs[FLAG + "model"].value for item in components.values() if FLAG + "model" in item.knobs})
+    told = precision_of(dgd)
+    roles = {_work(item) for item in components.values()}
+    mode = "disagg" if {keys.PREFILL, keys.DECODE} & roles and keys.PREFILL in roles else "agg"
+    whole = {
+        MODE: Knob(mode, "the components' roles"),
+        PRECISION: Knob(told.name, told.why, "" if told.name else told.why),
+        FRAMEWORK: Knob(framework, "spec.backendFramework" if dgd.framework else "the workers' programs"),
+        MODEL: Knob(", ".join(models), "the workers' arguments"),
+    }
+    return DgdKnobs({name: knob for name, knob in whole.items() if knob.value or knob.unknown}, components)
+
+
+def _work(component: ComponentKnobs) -> str:
+    """Return what a component does, by its type and, for a plain worker, by its flags."""
+    flags = {name: component.knobs[FLAG + name].value for name in _PREFILL_FLAGS if FLAG + name in component.knobs}
+    if component.role in (keys.PREFILL, keys.DECODE):
+        return component.role
+    if any(flags.get(name) == value for name, value in _PREFILL_FLAGS.items()):
+        return keys.PREFILL
+    if any(flags.get(name) == value for name, value in _DECODE_FLAGS.items()):
+        return keys.DECODE
+    return component.role
+
+
+def _of_component(dgd: DgdView, component: ComponentView) -> ComponentKnobs:
+    path = component.path
+    found: dict[str, Knob] = {
+        REPLICAS: Knob(str(1 if component.replicas is None else component.replicas), f"{path}.replicas"),
+        NODES: Knob(str(component.nodes), f"{path}.multinode.nodeCount"),
+    }
+    for name, value, where in (
+        (ROLE, component.role, "type"),
+        (IMAGE, component.main.image, "image"),
+        (GPUS, component.gpus, "resources"),
+        (SHARED_MEMORY, _shared_memory(component.data), "sharedMemory"),
+    ):
+        if value:
+            found[name] = Knob(value, f"{path}.{where}")
+    for name, amount in component.resources.items():
+        if name not in ("gpu", keys.GPU_RESOURCE):
+            found[RESOURCE + name] = Knob(_quantity(amount), f"{path}.resources")
+    found.update(_env_knobs(ENV, component.main.env, path))
+    unread = _engine_knobs(component, found)
+    if component.sidecar is not None:
+        found[SIDECAR + IMAGE] = Knob(component.sidecar.image, f"{path}.frontendSidecar")
+        for call in engine_calls(component.sidecar.command, component.sidecar.args, component.sidecar.env):
+            for name, value in call.flags.items():
+                found[SIDECAR + FLAG + name] = Knob(value, f"{path}.frontendSidecar")
+    if FRAMEWORK not in found and dgd.framework and component.role in keys.WORKER_TYPES:
+        found[FRAMEWORK] = Knob(dgd.framework, "spec.backendFramework")
+    return ComponentKnobs(component.name, component.role, found, unread)
+
+
+def _engine_knobs(component: ComponentView, found: dict[str, Knob]) -> str:
+    """Add the engine's flags to ``found``, and return why they are not all known."""
+    main = component.main
+    calls = engine_calls(main.command, main.args, main.env)
+    if not calls:
+        if not main.command and not main.args:
+            return ""
+        found[COMMAND] = Knob(" ".join((*main.command, *main.args)), f"{component.path}: command and args")
+        return "its command is no known engine's"
+    unread = []
+    for number, call in enumerate(calls):
+        if call.framework:
+            found.setdefault(FRAMEWORK, Knob(call.framework, f"{call.program} of component {component.name}"))
+        for name, value in call.flags.items():
+            open_parts = [text for text in call.unknown if text.startswith((f"--{name}:", f"--{name}="))]
+            key = FLAG + name if number == 0 else f"{FLAG}{name} (program {number + 1})"
+            found[key] = Knob(value, f"--{name} of component {component.name}", "; ".join(open_parts))
+            if name in FILE_FLAGS:
+                unread.append(f"--{name} {value} may set more")
+        unread.extend(text for text in call.unknown if not text.startswith("--"))
+    return "; ".join(unread)
+
+
+def _env_knobs(prefix: str, env: Mapping[str, str], path: str) -> dict[str, Knob]:
+    return {prefix + name: Knob(_told(name, value), f"{path}: env {name}") for name, value in env.items()}
+
+
+def _told(name: str, value: str) -> str:
+    """Return a variable's value, or only its fingerprint where it might be a credential."""
+    if value.startswith("<") or not _SECRET.search(name):
+        return value
+    return f"(hidden, fingerprint {hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:8]})"
+
+
+def _quantity(text: str) -> str:
+    try:
+        return canonical(text)
+    except InputError:
+        return text
+
+
+def _shared_memory(data: Mapping[str, Any]) -> str:
+    if data.get("sharedMemorySize") is not None:
+        return _quantity(str(data["sharedMemorySize"]))
+    memory = data.get("sharedMemory")
+    if not isinstance(memory, Mapping):
+        return ""
+    return "0" if memory.get("disabled") else _quantity(str(memory.get("size") or ""))
+
+
+def pairs(before: DgdKnobs, after: DgdKnobs) -> list[tuple[ComponentKnobs | None, ComponentKnobs | None]]:
+    """Pair the components of two DGDs: by name, else by a role that each has left only once."""
+    left = dict(before.components)
+    right = dict(after.components)
+    found: list[tuple[ComponentKnobs | None, ComponentKnobs | None]] = []
+    for name in [name for name in left if name in right]:
+        found.append((left.pop(name), right.pop(name)))
+    for role in dict.fromkeys(item.role for item in left.values()):
+        ours = [item for item in left.values() if item.role == role]
+        theirs = [item for item in right.values() if item.role == role]
+        if len(ours) == 1 and len(theirs) == 1:
+            found.append((left.pop(ours[0].name), right.pop(theirs[0].name)))
+    found.extend((item, None) for item in left.values())
+    found.extend((None, item) for item in right.values())
+    return found
+
+
+def changes(before: DgdKnobs, after: DgdKnobs) -> tuple[KnobChange, ...]:
+    """Return every knob in which two DGDs differ, those of the whole first."""
+    found = list(_differing("", before.whole, after.whole))
+    for one, other in pairs(before, after):
+        name = other.name if other is not None else one.name if one is not None else ""
+        ours = one.knobs if one is not None else {}
+        theirs = other.knobs if other is not None else {}
+        found.extend(_differing(name, ours, theirs))
+    return tuple(found)
+
+
+def _differing(component: str, one: Mapping[str, Knob], other: Mapping[str, Knob]) -> Iterable[KnobChange]:
+    for name in dict.fromkeys((*one, *other)):
+        before, after = one.get(name), other.get(name)
+        if (before.value if before else "") != (after.value if after else ""):
+            where = after.where if after is not None else before.where if before is not None else ""
+            yield KnobChange(component, name, before.value if before else "", after.value if after else "", where)
+
+
+def flag_knob(text: str) -> str:
+    """Return the knob of an engine flag in any of its spellings."""
+    return FLAG + canonical_flag(text)
