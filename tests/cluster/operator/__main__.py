@@ -12,7 +12,7 @@ import argparse
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,14 @@ def _dgd_of(item: Mapping[str, Any]) -> tuple[str, str] | None:
     return (metadata["namespace"], name) if name else None
 
 
-def follow(api: Api, api_version: str, kind: str, work: Work, listed: threading.Event) -> None:
+def follow(
+    api: Api,
+    api_version: str,
+    kind: str,
+    work: Work,
+    listed: threading.Event,
+    forget: Callable[[tuple[str, str]], None],
+) -> None:
     """Name each DGD whose object of this kind changes, for ever."""
     path = api.path(api_version, kind)
     # Pods of other people are none of our business.
@@ -80,6 +87,8 @@ def follow(api: Api, api_version: str, kind: str, work: Work, listed: threading.
             listed.set()
             for event, item in api.watch(path, answer["metadata"]["resourceVersion"], extra=selector):
                 if event != "BOOKMARK" and (key := _dgd_of(item)):
+                    if event == "DELETED":
+                        forget(key)
                     work.add(*key)
         except (ApiError, urllib3.exceptions.HTTPError, OSError) as error:
             log(f"watch of {kind}: {error}")
@@ -129,12 +138,14 @@ def main() -> None:
     log(f"{settings}")
     announce(api, settings)
     work, kinds = Work(), [(settings.api_version, keys.DGD_KIND), ("apps/v1", "Deployment"), ("v1", "Pod")]
+    reconciler = Reconciler(api, settings)
     events = [threading.Event() for _ in kinds]
     for (api_version, kind), listed in zip(kinds, events, strict=True):
-        threading.Thread(target=follow, args=(connect(), api_version, kind, work, listed), daemon=True).start()
+        arguments = (connect(), api_version, kind, work, listed, reconciler.forget)
+        threading.Thread(target=follow, args=arguments, daemon=True).start()
     if all(listed.wait(20) for listed in events) and args.ready_file:
         args.ready_file.touch()
-    serve(api, work, Reconciler(api, settings))
+    serve(api, work, reconciler)
 
 
 if __name__ == "__main__":

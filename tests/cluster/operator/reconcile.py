@@ -18,6 +18,8 @@ from .groups import TEMPLATE_HASH, cliques_of_set, pods_of_clique, pods_of_lws
 from .status import component_states, condition, dgd_status, lws_state
 
 FINALIZER = "nvidia.com/finalizer"
+# Written by the controller at each change; all other annotations are the webhook's, at creation.
+FOLLOWED = (keys.ANNOTATION_CURRENT_WORKER_HASH, keys.ANNOTATION_CURRENT_WORKER_HASH_V2)
 MANAGER = "dynamo-operator-stand-in"
 # Kinds that hang directly on the DGD and go when it no longer wants them. A Deployment or LeaderWorkerSet goes with
 # its DCD only: as in the real operator, one that changes into the other leaves the old one behind.
@@ -63,11 +65,12 @@ class Reconciler:
         self._api = api
         self._settings = settings
         self._version = settings.api_version
-        self._applied: dict[str, int] = {}  # DGD uid → generation whose children were applied without an error
+        # DGD → its uid and the generation whose children were applied without an error.
+        self._applied: dict[tuple[str, str], tuple[str, int]] = {}
 
-    def forget(self, uid: str) -> None:
-        """A child was changed or deleted by someone: apply all again."""
-        self._applied.pop(uid, None)
+    def forget(self, key: tuple[str, str]) -> None:
+        """Apply all of this DGD's children again at the next look. Other threads may call it."""
+        self._applied.pop(key, None)
 
     def reconcile(self, namespace: str, name: str) -> bool:
         """False when it should be tried again soon."""
@@ -78,12 +81,14 @@ class Reconciler:
             self._finalize(dgd)
             return True
         errors: Sequence[str] = ()
-        if self._applied.get(dgd["metadata"]["uid"]) != dgd["metadata"]["generation"]:
+        wanted = (dgd["metadata"]["uid"], dgd["metadata"]["generation"])
+        if self._applied.get((namespace, name)) != wanted:
+            self._applied[namespace, name] = wanted
             desired = desired_objects(dgd, self._settings)
             dgd = self._admit(dgd, desired)
             errors = desired.errors or self._apply(dgd, desired.objects)
-            if not errors:
-                self._applied[dgd["metadata"]["uid"]] = dgd["metadata"]["generation"]
+            if errors:
+                self.forget((namespace, name))
         children = self._children(dgd)
         if not errors:
             errors = self._make_groups(children)
@@ -94,7 +99,11 @@ class Reconciler:
         """Do what the webhook does on create (annotations), and hold on to the DGD until its children are gone."""
         metadata = dgd["metadata"]
         annotations = metadata.get("annotations") or {}
-        missing = {key: value for key, value in (desired.annotations or {}).items() if key not in annotations}
+        missing = {
+            key: value
+            for key, value in (desired.annotations or {}).items()
+            if key not in annotations or (key in FOLLOWED and annotations[key] != value)
+        }
         finalizers = metadata.get("finalizers") or []
         change: Object = {}
         if missing:
@@ -242,7 +251,7 @@ class Reconciler:
             for item in self._listed(api_version, kind, dgd["metadata"]["namespace"]):
                 if uid in owners(item) and not item["metadata"].get("deletionTimestamp"):
                     self._delete_with_parts(item)
-        self._applied.pop(uid, None)
+        self.forget((dgd["metadata"]["namespace"], dgd["metadata"]["name"]))
         left = [item for item in dgd["metadata"].get("finalizers") or () if item != FINALIZER]
         if left != (dgd["metadata"].get("finalizers") or []):
             try:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from ansible_collections.inference_ops.dynamo.tests.cluster.api import wait_until
@@ -22,18 +23,31 @@ from kubernetes.stream import portforward
 pytestmark = pytest.mark.cluster
 
 
-def ask(cluster: RunningCluster, namespace: str, pod: str, request: str) -> tuple[int, dict[str, object]]:
-    """One HTTP/1.0 request through a port-forward: the connection's end is the answer's end."""
+def ask(
+    cluster: RunningCluster, namespace: str, pod: str, method: str, path: str, sent: str = ""
+) -> tuple[int, dict[str, object]]:
+    """One HTTP request through a port-forward; (status, JSON)."""
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        "Host: model",
+        "Content-Type: application/json",
+        f"Content-Length: {len(sent)}",
+    ]
     api = client.CoreV1Api(config.new_client_from_config(str(cluster.kubeconfig), cluster.context))
     forward = portforward(api.connect_get_namespaced_pod_portforward, pod, namespace, ports=str(SERVED_PORT))
     stream = forward.socket(SERVED_PORT)
-    stream.setblocking(True)
-    stream.sendall(request.encode())
+    stream.settimeout(30)
+    stream.sendall("\r\n".join([*lines, "", sent]).encode())
     received = b""
-    while chunk := stream.recv(65536):
+    head, body, length = b"", b"", 1
+    while not head or len(body) < length:
+        chunk = stream.recv(65536)
+        assert chunk, received
         received += chunk
+        head, _, body = received.partition(b"\r\n\r\n") if b"\r\n\r\n" in received else (b"", b"", b"")
+        if found := re.search(rb"content-length: (\d+)", head, re.IGNORECASE):
+            length = int(found.group(1))
     stream.close()
-    head, _, body = received.partition(b"\r\n\r\n")
     return int(head.split()[1]), json.loads(body)
 
 
@@ -43,13 +57,11 @@ def test_a_chat_completion_through_port_forward() -> None:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "frontend", "namespace": namespace}}
         cluster.api.create({**pod, "spec": {"containers": [{"name": "main", "image": "m"}]}})
         wait_until("running", lambda: (cluster.api.get("v1", "Pod", namespace, "frontend") or {})["status"]["podIP"])
-        code, models = ask(cluster, namespace, "frontend", "GET /v1/models HTTP/1.0\r\n\r\n")
+        code, models = ask(cluster, namespace, "frontend", "GET", "/v1/models")
         assert code == 200
         assert MODEL in str(models["data"])
         question = {"model": MODEL, "messages": [{"role": "user", "content": "hello"}], "max_tokens": 8}
-        body = json.dumps(question)
-        head = f"POST /v1/chat/completions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-        code, answer = ask(cluster, namespace, "frontend", f"{head}\r\n\r\n{body}")
+        code, answer = ask(cluster, namespace, "frontend", "POST", "/v1/chat/completions", json.dumps(question))
         assert code == 200
         assert answer["object"] == "chat.completion"
         assert answer["choices"]
