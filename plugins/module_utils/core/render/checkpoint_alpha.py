@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,27 +12,10 @@ from typing import Any
 from .. import keys
 from .api import CheckpointState
 from .explain import Notes
-from .gojson import go_json
 from .graph import Component, Graph, Refused, metadata
+from .identity import identity_hash
 from .pod_alpha import build_pod
 from .shapes import plain
-
-
-def identity_hash(identity: Mapping[str, Any]) -> str:
-    """Return the 16 digits that name a checkpoint (``internal/checkpoint/hash.go``)."""
-    known: dict[str, Any] = {
-        "model": identity.get("model", ""),
-        "backendFramework": identity.get("backendFramework", ""),
-        "dynamoVersion": identity.get("dynamoVersion"),
-        "tensorParallelSize": identity.get("tensorParallelSize") or 1,
-        "pipelineParallelSize": identity.get("pipelineParallelSize") or 1,
-        "dtype": identity.get("dtype"),
-        "maxModelLen": identity.get("maxModelLen"),
-        "extraParameters": dict(sorted((identity.get("extraParameters") or {}).items())),
-    }
-    always = ("model", "backendFramework")
-    kept = {key: value for key, value in known.items() if value or key in always}
-    return hashlib.sha256(go_json(kept).encode()).hexdigest()[:16]
 
 
 def resolve(graph: Graph, component: Component) -> CheckpointState | None:

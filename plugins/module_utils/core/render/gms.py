@@ -18,6 +18,7 @@ CONTROL = "gms-intrapod-control"
 CONTROL_PATH = "/gms-intrapod-control"
 CLAIM = "intrapod-shared-gpu"
 SERVER = "gms-server"
+SOCKET_DIR = "GMS_SOCKET_DIR"
 GPU_TOLERATION = {"key": keys.GPU_RESOURCE, "operator": "Exists", "effect": "NoSchedule"}
 
 
@@ -52,9 +53,12 @@ def add_toleration(spec: dict[str, Any], unless_present: bool) -> None:
 
 
 def _wire(container: dict[str, Any]) -> None:
-    mount = {"name": CONTROL, "mountPath": CONTROL_PATH}
-    container["volumeMounts"] = [*container.get("volumeMounts", ()), mount]
-    container["env"] = [*container.get("env", ()), env_var("GMS_SOCKET_DIR", CONTROL_PATH)]
+    """Give a container the directory with the server's sockets, unless it has it already."""
+    if not any(item.get("name") == CONTROL for item in container.get("volumeMounts", ())):
+        mount = {"name": CONTROL, "mountPath": CONTROL_PATH}
+        container["volumeMounts"] = [*container.get("volumeMounts", ()), mount]
+    if not any(item.get("name") == SOCKET_DIR for item in container.get("env", ())):
+        container["env"] = [*container.get("env", ()), env_var(SOCKET_DIR, CONTROL_PATH)]
 
 
 def add_service(
@@ -80,7 +84,7 @@ def add_service(
     notes.note(("tolerations", keys.GPU_RESOURCE), dict(GPU_TOLERATION), "10.3-gms")
     notes.note(("resourceClaims",), spec["resourceClaims"], "10.3-gms")
     notes.note(("containers", main.get("name", ""), "resources"), main["resources"], "10.3-gms")
-    notes.env(main.get("name", ""), [env_var("GMS_SOCKET_DIR", CONTROL_PATH)], "10.3-gms")
+    notes.env(main.get("name", ""), [env_var(SOCKET_DIR, CONTROL_PATH)], "10.3-gms")
 
 
 def _server(main: dict[str, Any], *, with_probe: bool) -> dict[str, Any]:
@@ -88,7 +92,7 @@ def _server(main: dict[str, Any], *, with_probe: bool) -> dict[str, Any]:
         "name": SERVER,
         "command": ["python3", "-m", "gpu_memory_service.cli.server"],
         "restartPolicy": "Always",
-        "resources": {"claims": [{"name": CLAIM}]},
+        "resources": {"claims": [dict(claim) for claim in main["resources"]["claims"]]},
     }
     if main.get("image"):
         server["image"] = main["image"]

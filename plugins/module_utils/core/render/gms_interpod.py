@@ -11,7 +11,7 @@ from typing import Any
 from .. import keys
 from . import launch
 from .explain import Notes
-from .gms import add_toleration, claim_spec, strip_gpus
+from .gms import SOCKET_DIR, add_toleration, claim_spec, strip_gpus
 from .graph import Component, Graph
 from .grove import schedule
 from .merge import env_field, env_var
@@ -159,7 +159,7 @@ def _keeper_pod(graph: Graph, component: Component, rank: int, count: int, notes
         "timeoutSeconds": 2,
         "failureThreshold": 150,
     }
-    main["env"] = [*main["env"], env_var("GMS_SOCKET_DIR", SHARED_PATH)]
+    main["env"] = [*main["env"], env_var(SOCKET_DIR, SHARED_PATH)]
     _share(spec, rank)
     for key in ("command", "args", "startupProbe"):
         notes.note(("containers", main["name"], key), main[key], "10.5-inter-pod-gms")
@@ -175,7 +175,7 @@ def _engine_pod(graph: Graph, component: Component, kind: str, rank: int, notes:
     container = spec["containers"][0]
     added = [
         env_field("ENGINE_ID", "metadata.labels['grove.io/podclique-pod-index']"),
-        env_var("GMS_SOCKET_DIR", SHARED_PATH),
+        env_var(SOCKET_DIR, SHARED_PATH),
         env_var("FAILOVER_LOCK_PATH", f"{SHARED_PATH}/failover.lock"),
         env_var("DYN_SYSTEM_STARTING_HEALTH_STATUS", "notready"),
     ]

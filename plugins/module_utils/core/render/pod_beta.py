@@ -13,6 +13,7 @@ from ..quantity import canonical, parse_quantity
 from . import failover, gms, gpus, pod_steps
 from .api import Stage
 from .containers import base_container, base_pod, infrastructure_env
+from .documented_checkpoint import documented_env
 from .explain import Notes
 from .graph import Component, Graph, Refused
 from .launch import Deployer
@@ -92,6 +93,10 @@ def _main_container(graph: Graph, component: Component, main: dict[str, Any], no
     for probe in PROBES:
         if main.get(probe) is not None:
             container[probe] = plain(main[probe])
+    if graph.profile.switches.checkpoint_variables:
+        extra = documented_env(graph, component)
+        notes.env(keys.MAIN_CONTAINER, extra, "10.1-checkpoint")
+        base_env = merge_env(base_env, extra)
     container["env"] = merge_env(base_env, main.get("env") or ())
     policy = kv_policy(graph, component)
     if policy is not None:
