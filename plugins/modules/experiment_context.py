@@ -59,3 +59,51 @@ previous:
   returned: success
   type: str
 """
+
+import os
+from typing import Any
+
+from ansible_collections.inference_ops.dynamo.plugins.module_utils import manifests, store
+from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.experiment import FILE_NAME, update_context
+
+ARGUMENTS: dict[str, Any] = {
+    **KUBE_ARGS,
+    "path": {"type": "path", "required": True},
+    "context": {"type": "str", "required": True},
+}
+
+
+def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+    """Update the entry; return the module's result."""
+    path = params["path"]
+    if os.path.isdir(path):
+        path = os.path.join(path, FILE_NAME)
+    if not params["context"]:
+        raise InputError("must not be empty", field="context")
+    if not os.path.lexists(path):
+        return {"changed": False, "exists": False, "entry": "", "previous": ""}
+    # Line ends as they are: nothing but the entry may change.
+    text = manifests.read_bytes(path).decode("utf-8", "replace")
+    values = manifests.load_yaml(manifests.read_file(path), path)
+    if len(values) > 1:
+        raise InputError("must be one document", where=path, found=f"{len(values)} documents")
+    entry = update_context(text, values[0] if values else None, params["context"], path)
+    changed = entry.text != text
+    if changed and not check_mode:
+        store.write_atomically(path, entry.text.encode())
+    diff = {"before_header": path, "after_header": path, "before": text, "after": entry.text}
+    return {"changed": changed, "exists": True, "entry": entry.path, "previous": entry.previous, "diff": diff}
+
+
+def main() -> None:
+    module = KubeModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    try:
+        module.exit_json(**run(module.params, module.check_mode))
+    except InputError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
