@@ -227,8 +227,8 @@ dgd:
 manifests:
   description:
     - The copies in the order in which they are applied, the DGD's last.
-    - C(definitions) are the whole objects as they will be applied, patched and with the namespace filled in, in check mode
-      too. In the DGD's own manifest the DGD comes first; what else it holds is applied before it.
+    - C(definitions) are the whole objects as they will be applied, patched and with the namespace filled in, in check
+      mode too. In the DGD's own manifest the DGD comes first; what else it holds is applied before it.
   returned: success
   type: list
   elements: dict

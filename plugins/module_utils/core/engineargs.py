@@ -277,9 +277,10 @@ class _Scanner:
                     parts.append(self.text[self.at + 1 : self.at + 2])
                 self.at += 2
             elif char in "$`":
-                before = len(parts)
+                before, known = len(parts), len(unknown)
                 self._dollar(parts, unknown)
-                bare_expansion = bare_expansion or any(" " in part for part in parts[before:])
+                filled = parts[before:] if len(unknown) == known else []
+                bare_expansion = bare_expansion or any(" " in part for part in filled)
             else:
                 parts.append(char)
                 self.at += 1

@@ -25,6 +25,8 @@ ENTRIES = (
     ("cluster",),
     ("cluster_context",),
 )
+#: A value on one line: blank, the scalar (quoted in either way, or plain), a comment, the line's end.
+_VALUE = re.compile(r"(\s*)('(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"|[^#\n\r]*?)(\s+#[^\n\r]*)?(\s*)$")
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class ContextEntry:
 def update_context(text: str, data: object, context: str, where: str) -> ContextEntry:
     """Return the text with ``context`` as its entry; ``data`` is what the text means.
 
-    Everything but that one value stays as it is. Raises :class:`InputError` where the file or the entry is no such thing.
+    Everything but that one value stays as it is. Raises :class:`InputError` where the file or the entry is of a wrong
+    kind, or the entry is not written on a line of its own.
     """
     if data is None:
         data = {}
@@ -97,7 +100,8 @@ def _replaced(text: str, path: tuple[str, ...], context: str, where: str) -> str
 
 def _scalar(text: str) -> str:
     """Return the text as a YAML scalar; JSON's quotes are YAML's too."""
-    plain = re.fullmatch(r"[A-Za-z][\w@./-]*[\w]", text) and text.lower() not in (
+    words = ("true", "false", "null", "yes", "no", "on", "off")
+    plain = re.fullmatch(r"[A-Za-z][\w@./-]*[\w]", text) is not None and text.lower() not in words
         "true",
         "false",
         "null",
