@@ -102,12 +102,4 @@ def _scalar(text: str) -> str:
     """Return the text as a YAML scalar; JSON's quotes are YAML's too."""
     words = ("true", "false", "null", "yes", "no", "on", "off")
     plain = re.fullmatch(r"[A-Za-z][\w@./-]*[\w]", text) is not None and text.lower() not in words
-        "true",
-        "false",
-        "null",
-        "yes",
-        "no",
-        "on",
-        "off",
-    )
     return text if plain else json.dumps(text)
