@@ -57,12 +57,19 @@ def pod(name: str) -> dict[str, Any]:
 
 def test_a_list_is_read_page_by_page_and_its_items_know_their_kind(api: FakeApi, kube: Kube) -> None:
     api.add_list(PODS, "Pod", [pod(f"p{index}") for index in range(7)])
-    result = kube.list_all("v1", "Pod", namespace="ml", page=3, label_selector="a=b", field_selector="c=d")
+    result = kube.list_all(
+        "v1", "Pod", namespace="ml", page=3, label_selector="a=b", field_selector="metadata.namespace=ml"
+    )
     assert [item["metadata"]["name"] for item in result.items] == [f"p{index}" for index in range(7)]
     assert {(item["kind"], item["apiVersion"]) for item in result.items} == {("Pod", "v1")}
     assert result.resource_version == "1000"
     assert kube.api_requests == len(api.requests) == 3
-    assert api.requests[1].params == {"labelSelector": "a=b", "fieldSelector": "c=d", "limit": "3", "continue": "3"}
+    assert api.requests[1].params == {
+        "labelSelector": "a=b",
+        "fieldSelector": "metadata.namespace=ml",
+        "limit": "3",
+        "continue": "3",
+    }
 
 
 def test_trimming_drops_what_it_answers_none_for(api: FakeApi, kube: Kube) -> None:
