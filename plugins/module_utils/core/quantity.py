@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from .errors import InputError, shown
@@ -57,9 +58,8 @@ def parse_quantity(text: object, *, where: str = "", field: str = "") -> Quantit
     """Parse ``text`` (a string, or a number as YAML gives it); raise :class:`InputError` where it is no quantity."""
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise InputError("not a resource quantity", where=where, field=field, found=shown(text))
-    source = str(text)
-    match = _GRAMMAR.fullmatch(source) if len(source) <= MAX_LENGTH else None
-    if match is None:
+    quantity = _read(str(text))
+    if quantity is None:
         raise InputError(
             "not a resource quantity",
             where=where,
@@ -67,6 +67,14 @@ def parse_quantity(text: object, *, where: str = "", field: str = "") -> Quantit
             found=shown(text),
             remedy="Write it as Kubernetes does, such as 500m, 4, 16Gi or 1e3",
         )
+    return quantity
+
+
+@lru_cache(maxsize=4096)
+def _read(source: str) -> Quantity | None:
+    match = _GRAMMAR.fullmatch(source) if len(source) <= MAX_LENGTH else None
+    if match is None:
+        return None
     number = Fraction(match["number"] if not match["number"].endswith(".") else match["number"] + "0")
     suffix = match["suffix"] or ""
     form: Format = "decimal"
@@ -78,7 +86,7 @@ def parse_quantity(text: object, *, where: str = "", field: str = "") -> Quantit
     else:
         exponent = int(suffix[1:])
         if abs(exponent) > _MAX_EXPONENT:
-            raise InputError("quantity out of range", where=where, field=field, found=shown(text))
+            return None
         number *= Fraction(10) ** exponent
         form = "exponent"
     # Amounts are kept to a nano, rounded up, and capped at what an int64 holds, as the API server does.
@@ -86,6 +94,7 @@ def parse_quantity(text: object, *, where: str = "", field: str = "") -> Quantit
     return Quantity(-number if match["sign"] == "-" else number, form)
 
 
+@lru_cache(maxsize=4096)
 def _canonical(quantity: Quantity) -> str:
     value = abs(quantity.value)
     sign = "-" if quantity.value < 0 else ""

@@ -127,6 +127,8 @@ ImageVolume: reference s, pullPolicy s
 
 _SCALARS = frozenset({"s", "i", "n", "b", "q", "x", "any"})
 _ZERO: tuple[object, ...] = ("", 0, False)
+#: Types that need no copy; asked first, because asking for an abstract type is slow.
+_ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,13 @@ SHAPES: Mapping[str, Shape] = _parse(_TABLE)
 
 def plain(value: Any) -> Any:
     """Return a copy of JSON-like data that shares no list or mapping with ``value``."""
+    kind = type(value)
+    if kind is dict:
+        return {key: item if type(item) in _ATOMS else plain(item) for key, item in value.items()}
+    if kind is list:
+        return [item if type(item) in _ATOMS else plain(item) for item in value]
+    if kind in _ATOMS:
+        return value
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
