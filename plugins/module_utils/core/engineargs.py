@@ -115,7 +115,8 @@ def engine_calls(
 ) -> tuple[EngineCall, ...]:
     """Return every start of an engine that a container's command and arguments hold.
 
-    A container without a known program but with flags gives one call of program ``""``, as images have entrypoints.
+    A container without a known program but with flags gives one call, its program the words before the flags; there are
+    none where the image has the entrypoint.
     """
     words, shell = _words(command, args, env)
     calls: list[EngineCall] = []
@@ -124,7 +125,8 @@ def engine_calls(
         if call is not None:
             calls.append(call)
     if not calls and not shell and any(word.text.startswith("--") for word in words):
-        calls.append(_flags("", words))
+        start = next(number for number, word in enumerate(words) if word.text.startswith("--"))
+        calls.append(_flags(" ".join(word.text for word in words[:start]), words[start:]))
     return tuple(_with_environment(call, env) for call in calls) if env_flags else tuple(calls)
 
 

@@ -19,7 +19,7 @@ from . import keys
 from .dgdview import ComponentView, DgdView
 from .engineargs import FILE_FLAGS, canonical_flag, engine_calls
 from .errors import InputError
-from .precision import precision_of
+from .precision import precision_of, precision_of_component
 from .quantity import canonical
 
 #: Names of knobs besides flags (``--…``) and variables (``env.…``).
@@ -124,6 +124,9 @@ def _of_component(dgd: DgdView, component: ComponentView) -> ComponentKnobs:
     for name, amount in component.resources.items():
         if name not in ("gpu", keys.GPU_RESOURCE):
             found[RESOURCE + name] = Knob(_quantity(amount), f"{path}.resources")
+    told = precision_of_component(component)
+    if told.name:
+        found[PRECISION] = Knob(told.name, told.why)
     found.update(_env_knobs(ENV, component.main.env, path))
     unread = _engine_knobs(component, found)
     if component.sidecar is not None:
@@ -147,6 +150,8 @@ def _engine_knobs(component: ComponentView, found: dict[str, Knob]) -> str:
         return "its command is no known engine's"
     unread = []
     for number, call in enumerate(calls):
+        if call.program and not call.framework and not call.program.startswith("dynamo."):
+            found[COMMAND] = Knob(call.program, f"{component.path}: command and args")
         if call.framework:
             found.setdefault(FRAMEWORK, Knob(call.framework, f"{call.program} of component {component.name}"))
         for name, value in call.flags.items():
@@ -204,12 +209,12 @@ def pairs(before: DgdKnobs, after: DgdKnobs) -> list[tuple[ComponentKnobs | None
 
 
 def changes(before: DgdKnobs, after: DgdKnobs) -> tuple[KnobChange, ...]:
-    """Return every knob in which two DGDs differ, those of the whole first."""
-    found = list(_differing("", before.whole, after.whole))
+    """Return every knob in which the components of two DGDs differ; what follows from others is left out."""
+    found: list[KnobChange] = []
     for one, other in pairs(before, after):
         name = other.name if other is not None else one.name if one is not None else ""
-        ours = one.knobs if one is not None else {}
-        theirs = other.knobs if other is not None else {}
+        ours = {key: knob for key, knob in one.knobs.items() if key != PRECISION} if one is not None else {}
+        theirs = {key: knob for key, knob in other.knobs.items() if key != PRECISION} if other is not None else {}
         found.extend(_differing(name, ours, theirs))
     return tuple(found)
 

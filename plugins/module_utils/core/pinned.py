@@ -249,8 +249,8 @@ def _whole(knob: str, before: DgdKnobs, after: DgdKnobs) -> Iterator[_Compared]:
     one, other = before.whole.get(knob, Knob("", "")), after.whole.get(knob, Knob("", ""))
     if knob == PRECISION:
         # The parts that a precision is made of are compared as well: a name may hide what a flag changes.
-        for flag in ("quantization", "dtype", "kv-cache-dtype"):
-            yield from (item for item in _compare(Pin("*", FLAG + flag), before, after) if item.same is False)
+        for name in (PRECISION, FLAG + "quantization", FLAG + "dtype", FLAG + "kv-cache-dtype"):
+            yield from (item for item in _compare(Pin("*", name), before, after) if item.same is False)
     if one.value == other.value and one.value:
         yield _Compared(True, f"{knob} {one.value}")
     elif one.unknown or other.unknown or not (one.value and other.value):

@@ -74,7 +74,7 @@ def precision_of(dgd: DgdView) -> Precision:
     workers = dgd.of_role(keys.DECODE, keys.WORKER, keys.PREFILL) or dgd.components
     found: dict[str, str] = {}
     for component in workers:
-        told = _of_component(component)
+        told = precision_of_component(component)
         if told.name:
             found.setdefault(told.name, told.why)
     if len(found) == 1:
@@ -87,7 +87,8 @@ def precision_of(dgd: DgdView) -> Precision:
     return Precision("", "neither a quantization or data type flag nor a name tells it")
 
 
-def _of_component(component: ComponentView) -> Precision:
+def precision_of_component(component: ComponentView) -> Precision:
+    """Return what one component says of its precision."""
     calls = engine_calls(component.main.command, component.main.args, component.main.env)
     for call in calls:
         told = _of_call(call, component.name)
