@@ -134,7 +134,7 @@ class RenderReport:
         return {
             "before_header": f"{self.document.place}: components",
             "after_header": f"pods, release {self.result.release}, pathway {self.pathway}",
-            "before": {name: component for name, component, _ in raw_components(self.document.data)},
+            "before": _raw(self.document),
             "after": after,
         }
 
@@ -203,6 +203,14 @@ def _components(document: Document) -> tuple[ComponentView, ...]:
         return components_of(document.data, document.place)
     except InputError:
         return ()
+
+
+def _raw(document: Document) -> Mapping[str, Any]:
+    """Return the components as the manifest has them, or its spec where it has none that could be told apart."""
+    try:
+        return {name: component for name, component, _ in raw_components(document.data)}
+    except InputError:
+        return {"spec": document.data.get("spec")}
 
 
 def _render(

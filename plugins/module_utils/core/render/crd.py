@@ -48,7 +48,7 @@ ExtraPodMetadata: annotations {s}, labels {s}
 Adapter: enabled b default=false
 ServiceCheckpoint: enabled b default=false, mode s enum=Auto|Manual default=Auto, checkpointRef s*, identity Identity*,
   startupPolicy s enum=Immediate|WaitForCheckpoint since=1.5, deletionPolicy s enum=Delete|Retain since=1.5,
-  targetContainerName s len=1..63 re=label since=1.5, job any since=1.5
+  targetContainerName s len=1..63 re=label since=1.5, job CheckpointJob* since=1.5
 ServiceGMS: enabled b!, mode s enum=intraPod|interPod default=intraPod, deviceClassName s default=gpu.nvidia.com,
   extraClientContainers [s] set since=1.5
 ServiceFailover: enabled b!, mode s enum=intraPod|interPod default=intraPod, numShadows i min=1 default=1
@@ -78,12 +78,12 @@ Failover: mode s enum=IntraPod|InterPod default=IntraPod, numShadows i min=1 def
 Checkpoint: enabled b!, mode s enum=Auto|Manual, startupPolicy s enum=Immediate|WaitForCheckpoint default=Immediate,
   deletionPolicy s enum=Delete|Retain default=Delete, checkpointRef s*, identity Identity*,
   targetContainerName s len=1..63 re=label default=main, job CheckpointJob*
-CheckpointJob: gmsClientContainers [s] set, podTemplate any
 SpecTopology: clusterTopologyName s! len=1.., packDomain s re=domain
 Topology: packDomain s! re=domain
 """
 
 _SHARED = """
+CheckpointJob: gmsClientContainers [s] set, podTemplate any
 Multinode: nodeCount i! min=2 default=2
 Restart: id s! len=1.., strategy RestartStrategy*
 RestartStrategy: type s enum=Sequential|Parallel default=Sequential, order [s]
