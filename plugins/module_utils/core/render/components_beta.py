@@ -42,6 +42,7 @@ class Deployed:
     name: str
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
+    user: Mapping[str, Any]
 
 
 def run_components(graph: Graph) -> list[Rejection]:
@@ -56,6 +57,7 @@ def run_components(graph: Graph) -> list[Rejection]:
 
 
 def _deploy(graph: Graph, component: Component) -> Deployed:
+    user = plain((component.spec.get("podTemplate") or {}).get("metadata") or {})
     worker_hash = graph.worker_hash if component.is_worker else ""
     name = names.resource_name(graph.name, component.name, worker_hash)
     labels = {
@@ -99,7 +101,7 @@ def _deploy(graph: Graph, component: Component) -> Deployed:
         "spec": spec,
     }
     graph.add(item, "1.2-component-deployment")
-    return Deployed(component, name, labels, annotations)
+    return Deployed(component, name, labels, annotations, user)
 
 
 def _apply_deployment_config(component: Component) -> None:
@@ -188,6 +190,7 @@ def _deployment(graph: Graph, deployed: Deployed, annotations: Mapping[str, str]
     }
     graph.add(item, "1.6-deployment")
     graph.explanation.pod(ref(item), ".spec.template.spec", pods["spec"], notes)
+    graph.explanation.pod_metadata(ref(item), ".spec.template.metadata", pods["metadata"], deployed.user)
 
 
 def _leader_worker_set(graph: Graph, deployed: Deployed, annotations: Mapping[str, str]) -> None:
@@ -214,5 +217,6 @@ def _leader_worker_set(graph: Graph, deployed: Deployed, annotations: Mapping[st
     }
     graph.add(item, "1.6-lws")
     for role in roles:
-        path = f".spec.leaderWorkerTemplate.{role}Template.spec"
-        graph.explanation.pod(ref(item), path, group[f"{role}Template"]["spec"], notes[role])
+        pods, path = group[f"{role}Template"], f".spec.leaderWorkerTemplate.{role}Template"
+        graph.explanation.pod(ref(item), f"{path}.spec", pods["spec"], notes[role])
+        graph.explanation.pod_metadata(ref(item), f"{path}.metadata", pods["metadata"], deployed.user)

@@ -18,6 +18,8 @@ from .shapes import plain
 EPP_CONFIG_VOLUME = "epp-config"
 EPP_CACHE_VOLUME = "hf-cache"
 _EPP_CONFIG_FILE = "epp-config-dynamo.yaml"
+#: What part of a type's defaults a container field belongs to; the rest are probes.
+_ASPECTS: Mapping[str, str] = {"command": "command", "args": "command", "ports": "ports"}
 
 
 def base_container(
@@ -48,7 +50,7 @@ def base_container(
             container[key] = plain(probe)
     for key, value in container.items():
         if key != "name":
-            notes.note(("containers", keys.MAIN_CONTAINER, key), value, rule_id)
+            notes.note(("containers", keys.MAIN_CONTAINER, key), value, f"{rule_id}-{_ASPECTS.get(key, 'probes')}")
     if component_type == keys.EPP:
         container["volumeMounts"] = _epp_mounts(notes)
     container["env"] = merge_env(

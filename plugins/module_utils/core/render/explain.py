@@ -60,6 +60,16 @@ class Explanation:
                 for tail, leaf in _standing(_find(spec, real), value):
                     self._add(name, prefix + _text(real) + tail, leaf, rule(rule_id))
 
+    def pod_metadata(self, name: str, prefix: str, metadata: Mapping[str, Any], user: Mapping[str, Any]) -> None:
+        """Say which labels and annotations of a pod template its user did not write."""
+        if not self.on:
+            return
+        for kind in ("labels", "annotations"):
+            own = user.get(kind) or {}
+            for key, value in (metadata.get(kind) or {}).items():
+                if own.get(key) != value:
+                    self._add(name, f"{prefix}.{kind}[{key}]", value, rule(f"1.5-{kind}"))
+
     def _add(self, name: str, path: str, value: Any, made_by: Rule) -> None:
         self.origins.append(
             Origin(name, path, self.release, made_by.id, made_by.source(self.release), made_by.why, value)

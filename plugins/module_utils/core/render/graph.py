@@ -42,6 +42,7 @@ class Component:
     backend_framework: str = ""
     service_labels: dict[str, str] = field(default_factory=dict)
     service_annotations: dict[str, str] = field(default_factory=dict)
+    user_metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
     def lower(self) -> str:

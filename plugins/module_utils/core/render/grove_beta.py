@@ -84,6 +84,7 @@ def run_grove(graph: Graph) -> None:
 
 
 def _take_graph_values(graph: Graph, component: Component, backend: str) -> None:
+    component.user_metadata = plain((component.spec.get("podTemplate") or {}).get("metadata") or {})
     if component.is_worker and graph.profile.switches.suffix_on_grove:
         own = {**pod_metadata(component, "labels"), keys.LABEL_WORKER_HASH: graph.worker_hash}
         set_pod_metadata(component, "labels", own)
@@ -116,8 +117,9 @@ def _cliques(
         if waits_for_checkpoint(graph, component):
             made["spec"]["replicas"] = 0
         cliques.append(made)
-        path = f".spec.template.cliques[{made['name']}].spec.podSpec"
-        graph.explanation.pod(f"PodCliqueSet/{set_name_}", path, spec, notes)
+        owner, path = f"PodCliqueSet/{set_name_}", f".spec.template.cliques[{made['name']}]"
+        graph.explanation.pod(owner, f"{path}.spec.podSpec", spec, notes)
+        graph.explanation.pod_metadata(owner, path, made, component.user_metadata)
     return cliques, {}
 
 

@@ -226,6 +226,9 @@ def _deployment(graph: Graph, component: Component, name: str) -> None:
     }
     graph.add(item, "1.6-deployment")
     graph.explanation.pod(ref(item), _TEMPLATE, template["spec"], notes)
+    graph.explanation.pod_metadata(
+        ref(item), ".spec.template.metadata", template["metadata"], _user_metadata(component)
+    )
 
 
 def _leader_worker_sets(graph: Graph, component: Component, name: str) -> None:
@@ -279,8 +282,9 @@ def _leader_worker_set(
     graph.add(group, "1.6-volcano")
     graph.add(item, "1.6-lws")
     for role in templates:
-        path = f".spec.leaderWorkerTemplate.{role}Template.spec"
-        graph.explanation.pod(ref(item), path, worker_template[f"{role}Template"]["spec"], notes[role])
+        made, path = worker_template[f"{role}Template"], f".spec.leaderWorkerTemplate.{role}Template"
+        graph.explanation.pod(ref(item), f"{path}.spec", made["spec"], notes[role])
+        graph.explanation.pod_metadata(ref(item), f"{path}.metadata", made["metadata"], _user_metadata(component))
 
 
 def _lws_template(template: dict[str, Any], role: str, name: str, labels: dict[str, str]) -> dict[str, Any]:
@@ -338,14 +342,20 @@ def _component_cliques(graph: Graph, component: Component) -> tuple[list[Any], l
             made["spec"]["startsAfter"] = [f"{component.lower}-wkr"]
             ordered = True
         cliques.append(made)
-        path = f".spec.template.cliques[{made['name']}].spec.podSpec"
-        graph.explanation.pod(f"PodCliqueSet/{graph.name}", path, spec, notes)
+        owner, path = f"PodCliqueSet/{graph.name}", f".spec.template.cliques[{made['name']}]"
+        graph.explanation.pod(owner, f"{path}.spec.podSpec", spec, notes)
+        graph.explanation.pod_metadata(owner, path, made, _user_metadata(component))
     groups = [scaling_group(component, cliques)] if component.nodes > 1 else []
     if groups and component.spec.get("topologyConstraint"):
         groups[0]["topologyConstraint"] = {"packDomain": component.spec["topologyConstraint"]["packDomain"]}
     elif component.spec.get("topologyConstraint"):
         cliques[0]["topologyConstraint"] = {"packDomain": component.spec["topologyConstraint"]["packDomain"]}
     return cliques, groups, ordered
+
+
+def _user_metadata(component: Component) -> dict[str, Any]:
+    own: dict[str, Any] = component.spec.get("extraPodMetadata") or {}
+    return own
 
 
 def _backend_of(component: Component) -> str:

@@ -9,7 +9,7 @@ An id is the section of the operator rules and a short name. ``operator`` is the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 
@@ -31,6 +31,27 @@ class Rule:
 
 _GRAPH = "internal/dynamo/graph.go"
 _POD = f"{_GRAPH} :: GenerateBasePodSpec"
+_PROBES = "Health Probes by Component Type"
+_PORTS = "Port Configurations"
+
+
+def _type_rules() -> Iterator[Rule]:
+    """Yield the rules of the component types' containers: command, ports, probes."""
+    documented = {
+        "frontend": (_PORTS, _PROBES),
+        "worker": (_PORTS, _PROBES),
+        "planner": (_PORTS, ""),
+        "epp": (_PORTS, ""),
+    }
+    for name, (ports, probes) in {**documented, "base": ("", "")}.items():
+        source = f"internal/dynamo/component_{'common' if name == 'base' else name}.go :: GetBaseContainer"
+        article = "an" if name == "epp" else "a"
+        who = "a component of any other type" if name == "base" else f"{article} {name}"
+        yield Rule(f"3-{name}-command", f"what {who} runs unless told otherwise", source)
+        yield Rule(f"3-{name}-ports", f"the ports of {who}", source, ports)
+        yield Rule(f"3-{name}-probes", f"how {who} is probed", source, probes)
+
+
 _RULES: tuple[Rule, ...] = (
     Rule(
         "1.2-component-deployment", "every component gets its own deployment resource", f"{_GRAPH} :: generateSingleDCD"
@@ -53,20 +74,7 @@ _RULES: tuple[Rule, ...] = (
     ),
     Rule("1.6-clique-set", "on Grove the whole graph is one PodCliqueSet", f"{_GRAPH} :: GenerateGrovePodCliqueSet"),
     Rule("1.6-scheduler", "Grove's pods are scheduled by the scheduler in use", f"{_GRAPH} :: injectKaiScheduler"),
-    Rule(
-        "3-base",
-        "components of any other type get only a shell",
-        "internal/dynamo/component_common.go",
-    ),
-    Rule(
-        "3-frontend",
-        "default of a frontend",
-        "internal/dynamo/component_frontend.go",
-        "Health Probes by Component Type",
-    ),
-    Rule("3-worker", "default of a worker", "internal/dynamo/component_worker.go", "Health Probes by Component Type"),
-    Rule("3-planner", "default of a planner", "internal/dynamo/component_planner.go", "Port Configurations"),
-    Rule("3-epp", "default of an endpoint picker", "internal/dynamo/component_epp.go", "Port Configurations"),
+    *_type_rules(),
     Rule(
         "3-planner-account", "a planner has its own account", "internal/dynamo/component_planner.go", "Service Accounts"
     ),
@@ -76,6 +84,8 @@ _RULES: tuple[Rule, ...] = (
         "internal/dynamo/component_epp.go",
         "Service Accounts",
     ),
+    Rule("1.5-labels", "the operator finds, selects and counts pods by it", f"{_GRAPH} :: generateLabels"),
+    Rule("1.5-annotations", "it comes down from the graph or the operator", f"{_GRAPH} :: generateAnnotations"),
     Rule("3-pod", "default of every pod", "internal/dynamo/component_common.go", "Pod Specification Defaults"),
     Rule("3.1-epp-volumes", "an endpoint picker reads its configuration", "internal/dynamo/component_epp.go"),
     Rule("3.3-sidecar", "the component asks for a frontend beside it", _POD),
