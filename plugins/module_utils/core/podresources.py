@@ -82,7 +82,22 @@ def pod_requests(pod: K8sObject, *, bound: bool = False) -> dict[str, int]:
     With ``bound`` the pod's status counts too: while a resize is under way the larger of the old and the new
     request is held.
     """
-    return _rounded(_requests(pod, bound, {}))
+    quick = _plain_requests(pod, bound)
+    return quick if quick is not None else _rounded(_requests(pod, bound, {}))
+
+
+def _plain_requests(pod: K8sObject, bound: bool) -> dict[str, int] | None:
+    """Answer for the one container that most pods are, as tens of thousands of pods are counted; None for others."""
+    spec = pod.get("spec") or {}
+    containers = list(spec.get("containers") or [])
+    if len(containers) != 1 or any(spec.get(name) for name in ("initContainers", "overhead", "resources")):
+        return None
+    if bound and (pod.get("status") or {}).get("containerStatuses"):
+        return None
+    resources = containers[0].get("resources") or {}
+    given = resources.get("requests") or {}
+    limits = resources.get("limits")
+    return whole_amounts({**limits, **given} if limits else given)
 
 
 def scoring_requests(pod: K8sObject, *, bound: bool = False) -> tuple[int, int]:

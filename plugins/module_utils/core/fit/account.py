@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from ..demand import PodDemand
 from ..keys import LABEL_DGD
@@ -16,6 +17,7 @@ from .report import Holdings, NodeRow
 from .state import State
 
 
+@lru_cache(maxsize=1024)
 def is_gpu(resource: str) -> bool:
     """Return whether an extended resource stands for GPUs, shares of them, or slices of them."""
     domain, _slash, name = resource.partition("/")

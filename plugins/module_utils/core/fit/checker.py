@@ -16,6 +16,8 @@ from ..demand import K8sObject
 from ..podresources import pod_requests, whole_amounts
 from .cluster import Cluster, NodeView
 from .model import (
+    NO_AFFINITY,
+    Affinity,
     Spread,
     Term,
     affinity_of,
@@ -47,6 +49,7 @@ class _Standing:
     pod: K8sObject
     node: int
     requests: Mapping[str, int]
+    affinity: Affinity
 
 
 class Checker:
@@ -57,11 +60,15 @@ class Checker:
         self.anywhere = provisioned_anywhere
         self.nodes = cluster.nodes
         self.where = {node.name: position for position, node in enumerate(cluster.nodes)}
-        self.standing = [_Standing(pod.source, pod.node, pod.requests) for pod in cluster.bound]
+        self.standing: list[_Standing] = []
         self.on_node: dict[int, list[_Standing]] = {}
-        for one in self.standing:
-            self.on_node.setdefault(one.node, []).append(one)
-        self.anti = [one for one in self.standing if affinity_of(one.pod).apart]
+        self.in_namespace: dict[str, list[_Standing]] = {}
+        self.anti: dict[Term, list[_Standing]] = {}
+        # What a pod's own rules make of the nodes does not change while pods are placed.
+        self.eligible: dict[str, tuple[dict[int, str], frozenset[str]]] = {}
+        ruled = {id(pod): affinity for pod, affinity in cluster.rules}
+        for pod in cluster.bound:
+            self._stand(_Standing(pod.source, pod.node, pod.requests, ruled.get(id(pod), NO_AFFINITY)))
         self.bound_claims: dict[ClaimKey, str] = {}
         self.made_claims: dict[ClaimKey, str] = {}
 
@@ -82,12 +89,15 @@ class Checker:
             if refused:
                 return f"{step.name} on {step.node}: {refused}"
         self._bind(volumes, node)
-        added = _Standing(step.pod, position, pod_requests(step.pod))
-        self.standing.append(added)
-        self.on_node.setdefault(position, []).append(added)
-        if affinity_of(step.pod).apart:
-            self.anti.append(added)
+        self._stand(_Standing(step.pod, position, pod_requests(step.pod), affinity_of(step.pod)))
         return ""
+
+    def _stand(self, one: _Standing) -> None:
+        self.standing.append(one)
+        self.on_node.setdefault(one.node, []).append(one)
+        self.in_namespace.setdefault(namespace_of(one.pod), []).append(one)
+        for term in one.affinity.apart:
+            self.anti.setdefault(term, []).append(one)
 
     def _node(self, pod: K8sObject, node: NodeView) -> str:
         rules = node_rules(pod)
@@ -183,43 +193,54 @@ class Checker:
         return ""
 
     def _domains(self, pod: K8sObject, rule: Spread, hard: Sequence[Spread]) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for position, node in enumerate(self.nodes):
-            if any(one.key not in node.labels for one in hard):
-                continue
-            if rule.honor_affinity and not self._selected(pod, node):
-                continue
-            if rule.honor_taints and untolerated(node.taints, node_rules(pod).tolerations) is not None:
-                continue
-            found = 0
-            for one in self.on_node.get(position, []) if rule.selector.requirements else []:
-                if namespace_of(one.pod) != namespace_of(pod) or metadata(one.pod).get("deletionTimestamp"):
-                    continue
-                found += 1 if rule.selector.matches(labels_of(one.pod)) else 0
-            counts[node.labels[rule.key]] = counts.get(node.labels[rule.key], 0) + found
+        domain_of, domains = self._eligible(pod, rule, hard)
+        counts = dict.fromkeys(domains, 0)
+        for one in self.in_namespace.get(namespace_of(pod), []) if rule.selector.requirements else []:
+            if one.node in domain_of and not metadata(one.pod).get("deletionTimestamp"):
+                counts[domain_of[one.node]] += 1 if rule.selector.matches(labels_of(one.pod)) else 0
         return counts
+
+    def _eligible(self, pod: K8sObject, rule: Spread, hard: Sequence[Spread]) -> tuple[dict[int, str], frozenset[str]]:
+        """Return the domain of each node that the constraint counts, and all those domains."""
+        rules = node_rules(pod)
+        identity = repr((rules, rule, [one.key for one in hard]))
+        if identity not in self.eligible:
+            found = {
+                position: node.labels[rule.key]
+                for position, node in enumerate(self.nodes)
+                if all(one.key in node.labels for one in hard)
+                and (not rule.honor_affinity or self._selected(pod, node))
+                and (not rule.honor_taints or untolerated(node.taints, rules.tolerations) is None)
+            }
+            self.eligible[identity] = (found, frozenset(found.values()))
+        return self.eligible[identity]
 
     def _pods(self, pod: K8sObject, node: NodeView) -> str:
         affinity = affinity_of(pod)
         if affinity.near and not self._near(pod, affinity.near, node):
             return "pod affinity"
         for term in affinity.apart:
-            if self._domain_has(term, node, [one for one in self.standing if self._means(term, one.pod)]):
+            if self._domain_has(term, node, [one for one in self._meant_by(term) if self._means(term, one.pod)]):
                 return "pod anti-affinity"
-        for one in self.anti:
-            for term in affinity_of(one.pod).apart:
-                if self._means(term, pod) and self._domain_has(term, node, [one]):
-                    return f"anti-affinity of {metadata(one.pod).get('name')}"
+        for term, owners in self.anti.items():
+            if self._means(term, pod) and self._domain_has(term, node, owners):
+                return "anti-affinity of a standing pod"
         return ""
 
     def _near(self, pod: K8sObject, terms: Sequence[Term], node: NodeView) -> bool:
         if any(term.key not in node.labels for term in terms):
             return False
-        friends = [one for one in self.standing if all(self._means(term, one.pod) for term in terms)]
+        friends = [one for one in self._meant_by(terms[0]) if all(self._means(term, one.pod) for term in terms)]
         if all(self._domain_has(term, node, friends) for term in terms):
             return True
         known = any(term.key in self.nodes[one.node].labels for one in friends for term in terms)
         return not known and all(self._means(term, pod) for term in terms)
+
+    def _meant_by(self, term: Term) -> Sequence[_Standing]:
+        """Return the pods of the namespaces the term names, or all where it selects namespaces by label."""
+        if not term.namespace_selector.nothing:
+            return self.standing
+        return [one for namespace in term.namespaces for one in self.in_namespace.get(namespace, ())]
 
     def _means(self, term: Term, pod: K8sObject) -> bool:
         return term.matches(namespace_of(pod), labels_of(pod), self.cluster.namespace_labels)

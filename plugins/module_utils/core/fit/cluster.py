@@ -9,6 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..demand import Gang, K8sObject
@@ -128,6 +129,26 @@ class Cluster:
     namespaces: dict[str, Labels] = field(default_factory=dict)
     #: Label keys that the rules of bound pods look at, and those pods: most clusters have few.
     rules: list[tuple[BoundPod, Affinity]] = field(default_factory=list)
+
+    @cached_property
+    def alike(self) -> list[tuple[str, Labels, list[BoundPod]]]:
+        """Bound pods by namespace and labels: a selector needs to look at each kind only once."""
+        found: dict[tuple[str, tuple[tuple[str, str], ...]], list[BoundPod]] = {}
+        for pod in self.bound:
+            identity = (namespace_of(pod.source), tuple(labels_of(pod.source).items()))
+            found.setdefault(identity, []).append(pod)
+        return [(namespace, dict(labels), pods) for (namespace, labels), pods in found.items()]
+
+    @cached_property
+    def _usage(self) -> dict[tuple[str, ...], list[list[int]]]:
+        return {}
+
+    def usage(self, resources: Sequence[str]) -> list[list[int]]:
+        """Return what is free of each of ``resources`` on each node, in lists of the caller's own."""
+        key = tuple(resources)
+        if key not in self._usage:
+            self._usage[key] = usage(self, resources)
+        return [list(row) for row in self._usage[key]]
 
     def namespace_labels(self, namespace: str) -> Labels:
         """Return a namespace's labels; every namespace has its own name as one."""

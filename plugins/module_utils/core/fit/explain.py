@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -65,15 +66,17 @@ def _renamed(gang: Gang, wider: set[str], extra: int) -> Gang:
 def headroom(problem: Problem, fits: bool, steps: Sequence[tuple[int, int]], expired: Expired) -> tuple[Headroom, ...]:
     """Return per component the largest number of replicas that fits while the others stay as asked."""
     found = []
+    small = len(problem.demands) * len(problem.cluster.nodes) <= SMALL
+    filling = None if small or not fits else _Filling(problem, steps)
     for name, numbers in components(problem.demands).items():
         if expired():
             found.append(Headroom(name, len(numbers), len(numbers) if fits else 0, False))
         elif not fits:
             found.append(_shrunk(problem, name, len(numbers), expired))
-        elif len(problem.demands) * len(problem.cluster.nodes) <= SMALL:
-            found.append(_grown(problem, name, len(numbers), expired))
+        elif filling is not None:
+            found.append(filling.of(name, numbers))
         else:
-            found.append(_filled(problem, name, len(numbers), steps))
+            found.append(_grown(problem, name, len(numbers), expired))
     return tuple(found)
 
 
@@ -111,32 +114,34 @@ def _grown(problem: Problem, component: str, asked: int, expired: Expired) -> He
     return Headroom(component, asked, low, exact and high - low == 1 and high <= asked + MOST_EXTRA)
 
 
-def _filled(problem: Problem, component: str, asked: int, steps: Sequence[tuple[int, int]]) -> Headroom:
-    """Put further replicas beside the placement that was found; quick, and a lower bound."""
-    pattern = [
-        index
-        for index, demand in enumerate(problem.demands)
-        if demand.component == component and demand.replica == components(problem.demands)[component][-1]
-    ]
-    group_of = {member: group.index for group in problem.groups for member in group.members}
-    state = State(problem.cluster, problem.groups, Options())
-    for member, node in steps:
-        state.place(group_of[member], node)
-    if any(problem.groups[group_of[member]].packs for member in pattern):
-        return Headroom(component, asked, asked, False)
-    greedy = Greedy(state)
-    groups = sorted({group_of[member] for member in pattern})
-    counts = [sum(1 for member in pattern if group_of[member] == group) for group in groups]
-    greedy.remaining = [0 for _ in problem.groups]
-    for group, count in zip(groups, counts, strict=True):
-        greedy.remaining[group] = count * MOST_EXTRA
-    mark = len(state.log)
-    greedy.run(groups)
-    extra = min(
-        sum(1 for one in state.log[mark:] if one.group == group) // count
-        for group, count in zip(groups, counts, strict=True)
-    )
-    return Headroom(component, asked, asked + extra, False)
+class _Filling:
+    """Puts further replicas beside the placement that was found, one component after another; a lower bound."""
+
+    def __init__(self, problem: Problem, steps: Sequence[tuple[int, int]]) -> None:
+        self.problem = problem
+        self.group_of = {member: group.index for group in problem.groups for member in group.members}
+        self.greedy = Greedy(State(problem.cluster, problem.groups, Options()))
+        for member, node in steps:
+            self.greedy.state.place(self.group_of[member], node)
+
+    def of(self, component: str, numbers: Sequence[int]) -> Headroom:
+        """Return how many replicas of the component fit."""
+        pattern = Counter(
+            self.group_of[index]
+            for index, demand in enumerate(self.problem.demands)
+            if demand.component == component and demand.replica == numbers[-1]
+        )
+        asked = len(numbers)
+        if any(self.problem.groups[group].packs for group in pattern):
+            return Headroom(component, asked, asked, False)
+        greedy, state = self.greedy, self.greedy.state
+        greedy.remaining = [pattern[group.index] * MOST_EXTRA for group in self.problem.groups]
+        mark = len(state.log)
+        greedy.run(sorted(pattern))
+        placed = Counter(one.group for one in state.log[mark:])
+        while len(state.log) > mark:
+            state.take_back()
+        return Headroom(component, asked, asked + min(placed[group] // pattern[group] for group in pattern), False)
 
 
 def suggestions(

@@ -92,7 +92,7 @@ class Simulation:
         self.order = _zone_order(self.state)
         self.start = 0
         self.group_of = {member: group.index for group in groups for member in group.members}
-        # A score that looks at no other node only changes where a pod is placed.
+        # Room and the node's own score only change where a pod is placed.
         self.cached: list[dict[int, int]] = [{} for _ in groups]
         self.steady = [self._steady(index) for index in range(len(groups))]
 
@@ -182,18 +182,18 @@ class Simulation:
         """Yield (node, own score) of the nodes that pass, as many as the scheduler looks for, from where it stopped."""
         order, count = self.order, len(self.order)
         wanted = nodes_to_find(count)
-        cache = self.cached[group] if self.steady[group] else None
+        cache, alone = self.cached[group], self.steady[group]
+        state, scores = self.state, self.scores
         seen = found = 0
         start = self.start
         for offset in range(count):
             node = order[(start + offset) % count]
             seen += 1
-            own = cache.get(node) if cache is not None else None
+            own = cache.get(node)
             if own is None:
-                own = self.scores.own(group, node) if self.state.fits(group, node) else -1
-                if cache is not None:
-                    cache[node] = own
-            if own < 0:
+                own = scores.own(group, node) if state.has_room(group, node) else -1
+                cache[node] = own
+            if own < 0 or not (alone or state.passes_others(group, node)):
                 continue
             yield node, own
             found += 1

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from ..demand import K8sObject
 from ..podresources import CPU, MEMORY, pod_requests, scoring_requests
-from .cluster import Group
+from .cluster import BoundPod, Group
 from .model import HOSTNAME, Affinity, Spread, Term, labels_of, namespace_of
 from .selectors import Labels, tolerates, untolerated
 from .state import State, matches_node
@@ -40,7 +40,7 @@ class Scores:
         self.used = [[0, 0] for _ in nodes]
         self.counted = [[0, 0] for _ in nodes]
         for pod in bound:
-            self._use(pod.node, pod.requests, scoring_requests(pod.source, bound=True), 1)
+            self._use(pod.node, pod.requests, _scoring(pod), 1)
         self.requests = [pod_requests(group.source) for group in state.groups]
         self.scoring = [scoring_requests(group.source) for group in state.groups]
         self.taints = [self._taints(group) for group in state.groups]
@@ -259,6 +259,16 @@ class Scores:
             where = node if rule.key == HOSTNAME else view.labels[rule.key]
             counts[where] = counts.get(where, 0) + 1
         return counts
+
+
+def _scoring(pod: BoundPod) -> tuple[int, int]:
+    """Return what scoring counts for a bound pod; for one container that asks for both, what it asks for."""
+    spec = pod.source.get("spec") or {}
+    requests = pod.requests
+    plain = len(spec.get("containers") or ()) == 1 and not spec.get("initContainers") and not spec.get("overhead")
+    if plain and CPU in requests and MEMORY in requests:
+        return requests[CPU], requests[MEMORY]
+    return scoring_requests(pod.source, bound=True)
 
 
 def _balance(used: Sequence[int], room: Sequence[int]) -> int:

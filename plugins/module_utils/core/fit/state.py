@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import reasons
-from .cluster import Cluster, Group, NodeView, usage
-from .model import PODS, REGION, ZONE, Affinity, Port, Spread, Term, host_ports, labels_of, namespace_of, ports_conflict
+from .cluster import Cluster, Group, NodeView
+from .model import PODS, REGION, ZONE, Affinity, Port, Spread, Term, host_ports, namespace_of, ports_conflict
 from .selectors import UNSCHEDULABLE_TAINT, Labels, any_term, tolerates, untolerated
 from .volumes import Claim, ClaimKey
 
@@ -112,7 +112,7 @@ class State:
         names = sorted({name for group in self.groups for name in group.requests} - {PODS})
         self.resources = [PODS, *names]
         column = {name: position for position, name in enumerate(self.resources)}
-        self.free = usage(self.cluster, self.resources)
+        self.free = self.cluster.usage(self.resources)
         #: Per group the (column, amount) pairs it asks for, pod place first as the scheduler reports it.
         self.asked = [sorted((column[name], value) for name, value in group.requests.items()) for group in self.groups]
 
@@ -186,14 +186,9 @@ class State:
 
     def _count_bound(self) -> None:
         watched = any(group.affinity.near or group.affinity.apart or hard_of(group) for group in self.groups)
-        if watched:
-            memo: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[list[Effect], list[SpreadCount]]] = {}
-            for pod in self.cluster.bound:
-                namespace, labels = namespace_of(pod.source), labels_of(pod.source)
-                identity = (namespace, tuple(labels.items()))
-                if identity not in memo:
-                    memo[identity] = self._watching(namespace, labels)
-                effects, spreads = memo[identity]
+        for namespace, labels, pods in self.cluster.alike if watched else ():
+            effects, spreads = self._watching(namespace, labels)
+            for pod in pods if effects or spreads else ():
                 self._apply(effects, pod.node, 1)
                 if not pod.terminating:
                     for count in spreads:
@@ -278,6 +273,10 @@ class State:
 
     def open_to(self, group: int, node: int) -> bool:
         """Return whether the node takes the pod as far as no later pod can help: all but spread and affinity."""
+        return self.has_room(group, node) and not self._shut(group, node)
+
+    def has_room(self, group: int, node: int) -> bool:
+        """Return whether the node's own properties, resources and ports take the pod: what only the node changes."""
         before, after = self.static[group][node]
         if before or after:
             return False
@@ -285,14 +284,20 @@ class State:
         for column, value in self.asked[group]:
             if value > free[column]:
                 return False
+        ports = self.groups[group].ports
+        return not ports or not ports_conflict(ports, self.ports[node])
+
+    def passes_others(self, group: int, node: int) -> bool:
+        """Return whether what pods elsewhere do lets the pod in; with :meth:`has_room` this is :meth:`fits`."""
+        return not self._shut(group, node) and not self._waits(group, self.nodes[node].labels)
+
+    def _shut(self, group: int, node: int) -> bool:
         one = self.groups[group]
-        if one.ports and ports_conflict(one.ports, self.ports[node]):
-            return False
         if one.volumes and (one.volumes.failure or self._volume_dynamics(one, node)):
-            return False
+            return True
         if one.packs and not self._in_pack(one, node):
-            return False
-        return not (self._ruled[group] and self._repelled(group, self.nodes[node].labels))
+            return True
+        return bool(self._ruled[group] and self._repelled(group, self.nodes[node].labels))
 
     def why_not(self, group: int, node: int) -> tuple[str, ...]:
         """Return the reasons of the first filter that refuses the pod on the node; none where it passes."""
