@@ -30,21 +30,18 @@ options:
         C(service_account) and C(discovery) (whether the operator looks for secrets, by default it does).
     type: list
     elements: raw
-    default: []
   pods:
     description:
       - Pods as M(inference_ops.dynamo.dgd_render) returns them when it was given the same secrets. Their
         C(imagePullSecrets) are taken as final.
     type: list
     elements: dict
-    default: []
   manifests:
     description:
       - Other objects that make pods, such as the Job that downloads the model. The operator attaches nothing to these.
         Objects that make no pods are passed over.
     type: list
     elements: dict
-    default: []
   secrets:
     description:
       - The namespace's pull secrets as M(inference_ops.dynamo.cluster_info) lists them, instead of a snapshot or a
@@ -169,9 +166,9 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube_errors i
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.snapshots import load_snapshot
 
 ARGUMENTS: dict[str, Any] = {
-    "images": {"type": "list", "elements": "raw", "default": []},
-    "pods": {"type": "list", "elements": "dict", "default": []},
-    "manifests": {"type": "list", "elements": "dict", "default": []},
+    "images": {"type": "list", "elements": "raw"},
+    "pods": {"type": "list", "elements": "dict"},
+    "manifests": {"type": "list", "elements": "dict"},
     "secrets": {"type": "list", "elements": "dict", "no_log": False},
     "service_accounts": {"type": "dict", "default": {}},
     "snapshot": {"type": "dict"},
