@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 PREFIX = "simulation.inference-ops"
-OUTCOME, DELAY, MESSAGE, STOP_DELAY = (f"{PREFIX}/{name}" for name in ("outcome", "delay", "message", "stop-delay"))
+OUTCOME, DELAY, MESSAGE, STOP_DELAY, LOST = (
+    f"{PREFIX}/{name}" for name in ("outcome", "delay", "message", "stop-delay", "lost")
+)
 
 _OUTCOME_KEY = f'.metadata.annotations["{OUTCOME}"] // .metadata.labels["{OUTCOME}"]'
 _DELAY_KEY = f'.metadata.annotations["{DELAY}"]'
@@ -292,9 +294,11 @@ nodeInfo:
   systemUUID: ""
 phase: Running"""
     )
-    beat = _stage("node-heartbeat", [_match(_READY_KEY, "In", "True")], kind="Node", template=conditions)
+    # A node with this label is left alone: a test plays one whose kubelet has gone silent.
+    alive = _match(f'.metadata.labels["{LOST}"]', "DoesNotExist")
+    beat = _stage("node-heartbeat", [_match(_READY_KEY, "In", "True"), alive], kind="Node", template=conditions)
     beat["spec"]["delay"] = {"durationMilliseconds": 120_000, "jitterDurationMilliseconds": 130_000}
-    return [_stage("node-initialize", [_match(_READY_KEY, "NotIn", "True")], kind="Node", template=first), beat]
+    return [_stage("node-initialize", [_match(_READY_KEY, "NotIn", "True"), alive], kind="Node", template=first), beat]
 
 
 def volume_stages() -> list[dict[str, Any]]:
