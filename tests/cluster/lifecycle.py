@@ -153,17 +153,18 @@ def child_environment() -> dict[str, str]:
     return {"PYTHONPATH": str(COLLECTIONS), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _start_operator(folder: ClusterFolder, options: Options) -> int:
-    ready = folder.path / "operator.ready"
-    command = [sys.executable, "-m", f"{PACKAGE}.operator", "--kubeconfig", str(folder.kubeconfig)]
-    command += ["--context", folder.context, "--release", options.release, "--pathway", options.pathway]
-    command += ["--ready-file", str(ready)]
-    pid = start_process(command, folder.logs / "operator.log", folder.path, child_environment())
-    deadline = time.monotonic() + 20
+def start_operator(
+    folder: Path, kubeconfig: Path, context: str, release: str, pathway: str, image: str = ""
+) -> int:
+    """Start the stand-in for the cluster whose folder this is; returns its process id once it watches."""
+    ready, log = folder / "operator.ready", folder / "logs" / "operator.log"
+    command = [sys.executable, "-m", f"{PACKAGE}.operator", "--kubeconfig", str(kubeconfig), "--context", context]
+    command += ["--release", release, "--pathway", pathway, "--ready-file", str(ready), "--image", image]
+    pid = start_process(command, log, folder, child_environment())
+    deadline = time.monotonic() + 30
     while not ready.exists():
-        if pid not in processes_of(folder.path) or time.monotonic() > deadline:
-            tail = (folder.logs / "operator.log").read_text(errors="replace")[-2000:]
-            raise ClusterError(f"the operator stand-in did not start:\n{tail}")
+        if pid not in processes_of(folder) or time.monotonic() > deadline:
+            raise ClusterError(f"the operator stand-in did not start:\n{log.read_text(errors='replace')[-2000:]}")
         time.sleep(0.1)
     return pid
 
@@ -200,7 +201,10 @@ def _start(folder: ClusterFolder, binaries: Path, pools: Pools, options: Options
     _write_kubeconfig(folder)
     api = Api(folder.kubeconfig, folder.context)
     addons.install(api, pools, options.apis, options.release)
-    gently = [_start_operator(folder, options)] if options.operator else []
+    gently = []
+    if options.operator:
+        arguments = (folder.path, folder.kubeconfig, folder.context, options.release, options.pathway)
+        gently.append(start_operator(*arguments))
     shown = {**asdict(options), "pools": str(options.pools), "apis": list(options.apis)}
     record = Record(
         folder.name, folder.context, str(folder.kubeconfig), "running", _now(), ports.as_dict(), tuple(gently), shown

@@ -61,17 +61,24 @@ def _last_line(log: Path) -> str:
     return lines[-1][:100] if lines else ""
 
 
-def write_hub_cache(python: Path, hub_home: Path, model: str = MODEL) -> Path:
-    """Make the tiny model in the layout of a Hugging Face cache, so that it is served under its hub name."""
+def hub_snapshot(hub_home: Path, model: str = MODEL) -> Path:
+    """The folder for the model's files in the layout of a Hugging Face cache; its branch ``main`` points there."""
     repository = hub_home / "hub" / f"models--{model.replace('/', '--')}"
     snapshot = repository / "snapshots" / REVISION
+    for folder in (snapshot, repository / "refs"):
+        folder.mkdir(parents=True, exist_ok=True)
+    (repository / "refs" / "main").write_text(REVISION)
+    return snapshot
+
+
+def write_hub_cache(python: Path, hub_home: Path, model: str = MODEL) -> Path:
+    """Make the tiny model in the layout of a Hugging Face cache, so that it is served under its hub name."""
+    snapshot = hub_snapshot(hub_home, model)
     done = subprocess.run(
         [str(python), str(HERE / "tiny_model.py"), str(snapshot)], capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise ClusterError(f"the tiny model could not be made: {done.stderr.strip()}")
-    (repository / "refs").mkdir(parents=True, exist_ok=True)
-    (repository / "refs" / "main").write_text(REVISION)
     return snapshot
 
 

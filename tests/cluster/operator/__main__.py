@@ -125,6 +125,7 @@ def main() -> None:
     parser.add_argument("--release", required=True)
     parser.add_argument("--pathway", choices=PATHWAYS, default="auto")
     parser.add_argument("--ready-file", type=Path)
+    parser.add_argument("--image", default="", help="what the operator's pod runs where containers are real")
     args = parser.parse_args()
 
     def connect() -> Api:
@@ -136,7 +137,7 @@ def main() -> None:
     lws = {keys.LWS_GROUP, keys.VOLCANO_GROUP} <= groups
     settings = Settings(args.release, args.pathway, keys.GROVE_GROUP in groups, lws)
     log(f"{settings}")
-    announce(api, settings)
+    announce(api, settings, args.image)
     work, kinds = Work(), [(settings.api_version, keys.DGD_KIND), ("apps/v1", "Deployment"), ("v1", "Pod")]
     reconciler = Reconciler(api, settings)
     events = [threading.Event() for _ in kinds]

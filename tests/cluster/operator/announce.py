@@ -16,8 +16,11 @@ def chart_version(release: str) -> str:
     return f"{release}.0" if release.count(".") == 1 else "1.0.0"
 
 
-def announce(api: Api, settings: Settings) -> None:
-    """Namespace and Deployment as the platform chart names them; the pod runs nothing."""
+def announce(api: Api, settings: Settings, image: str = "") -> None:
+    """Namespace and Deployment as the platform chart names them; the pod does nothing.
+
+    ``image`` is one that has a shell, for a cluster whose containers really run.
+    """
     version = chart_version(settings.release)
     name = "dynamo-platform-dynamo-operator"
     labels = {
@@ -31,7 +34,8 @@ def announce(api: Api, settings: Settings) -> None:
     selector = {"app.kubernetes.io/name": "dynamo-operator", "control-plane": "controller-manager"}
     container = {
         "name": "manager",
-        "image": f"nvcr.io/nvidia/ai-dynamo/kubernetes-operator:{version}",
+        "image": image or f"nvcr.io/nvidia/ai-dynamo/kubernetes-operator:{version}",
+        "command": ["sh", "-c", "exec sleep infinity"],
         "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
     }
     api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
