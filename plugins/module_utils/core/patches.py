@@ -62,7 +62,7 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
 }
 _EVERYWHERE = (r"metadata/namespace",)
 #: A node by its own name is observed state of a cluster, never a requirement.
-_ONE_NODE = re.compile(r"kubernetes\.io/hostname|metadata\.name")
+_ONE_NODE = ("kubernetes.io/hostname", "metadata.name")
 _OPERATIONS = ("add", "replace", "remove", "test")
 
 
@@ -321,10 +321,17 @@ def refuse_more_than_kubernetes(before: K8sObject, after: K8sObject, where: str)
                 field="." + ".".join(path),
                 remedy="Only Kubernetes fields may change; a performance knob belongs into the assigned manifest",
             )
-        if _ONE_NODE.search(text) or (isinstance(value, str) and _ONE_NODE.search(value)):
+        if path[-1] in _ONE_NODE or _names_a_node({path[-1]: value}):
             raise InputError(
                 "a patch may not bind pods to one node by its name", where=where, field="." + ".".join(path)
             )
+
+
+def _names_a_node(value: object) -> bool:
+    """Whether a selector or a term asks for a node by its name; spreading over nodes (``topologyKey``) does not."""
+    if isinstance(value, Mapping):
+        return value.get("key") in _ONE_NODE or _ONE_NODE[0] in value or any(map(_names_a_node, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_names_a_node, value))
 
 
 def changed_leaves(
