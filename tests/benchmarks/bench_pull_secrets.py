@@ -26,15 +26,17 @@ BOUND = 1.0
 
 
 def request(secrets: int, images: int) -> MatchRequest:
-    """Return a namespace in which every eleventh secret has a wildcard and every image fits a few."""
+    """Return a namespace in which every tenth secret has a wildcard too and every image fits a few."""
     entries = []
     for index in range(secrets):
         host = f"reg-{index % 500}.example.com"
-        keys = [f"*.zone-{index % 50}.example.com"] if index % 11 == 0 else [host, f"https://{host}/team-{index % 7}/"]
+        keys = [host, f"https://{host}/team-{index % 7}/"]
+        if index % 10 == 0:
+            keys.append(f"*.zone-{index % 50}.example.com")
         entries.append(SecretEntry(f"secret-{index:05}", "ml", DOCKER_CONFIG_JSON, tuple(keys)))
     uses = []
     for index in range(images):
-        host = f"a.zone-{index % 50}.example.com" if index % 4 == 0 else f"reg-{index}.example.com"
+        host = f"a.zone-{index % 5 * 10}.example.com" if index % 4 == 0 else f"reg-{index}.example.com"
         uses.append(ImageUse(f"{host}/team-{index % 7}/image-{index}:1", f"component-{index}"))
     return MatchRequest(tuple(uses), tuple(entries), "ml", "1.5")
 
