@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import go_url, keyring
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.docker_secrets import (
     DOCKER_CONFIG_JSON,
     SecretEntry,
@@ -42,10 +43,12 @@ def request(secrets: int, images: int) -> MatchRequest:
 
 
 def seconds(secrets: int, images: int) -> float:
-    """Return the best of three runs."""
+    """Return the best of three runs, each from cold."""
     asked = request(secrets, images)
     best = float("inf")
     for _ in range(3):
+        for remembered in (go_url.registry_host, keyring.keyring_key, keyring._pattern):
+            remembered.cache_clear()
         began = time.perf_counter()
         report = match_pull_secrets(asked)
         best = min(best, time.perf_counter() - began)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .docker_secrets import DATA_KEYS, DOCKER_CONFIG_JSON, SecretEntry, kubelet_url
-from .go_url import UrlError, parse_url, registry_host, split_host_port
+from .go_url import CACHED, UrlError, parse_url, registry_host, split_host_port
 
 _DEFAULT_REGISTRY_KEY = "index.docker.io"
 _GLOB = re.compile(r"[*?\[\\]")
@@ -173,6 +173,7 @@ class Keyring:
         return tuple(found)
 
 
+@functools.lru_cache(maxsize=CACHED)
 def keyring_key(registry: str) -> str | None:
     """Return the key under which the kubelet files a registry: host and path, ``/v1/`` and ``/v2/`` taken for the host.
 
@@ -185,7 +186,7 @@ def keyring_key(registry: str) -> str | None:
     return url.host if path in ("", "/") else url.host + path
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=CACHED)
 def _pattern(key: str) -> _Pattern | None:
     try:
         url = parse_url(f"https://{key}")

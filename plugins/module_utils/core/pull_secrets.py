@@ -9,7 +9,7 @@ of its own that the API does not show.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -290,21 +290,20 @@ class _Judge:
                 SECRETS_UNREADABLE, "unknown", message
             )
         keyring = Keyring(self.by_name[name] for name in attached if name in self.by_name)
-        facts = {
+        facts: dict[str, Any] = {
             "attached": attached,
             "usable": tuple(dict.fromkeys(match.secret for match in self.everything.lookup(image.name))),
-            "not_usable": tuple((name, self._why_not(name, image.name)) for name in attached),
         }
         if keyring.broken:
             why = f"{some(keyring.broken)} is malformed, and that spoils every pull of the pod"
             evidence = [f"Secret {name}: {self.by_name[name].kubelet_problem}" for name in keyring.broken]
+            facts["not_usable"] = self._not_usable(attached, image.name)
             return case.answer("attached_not_usable", why, image.registry, **facts), case.finding(
                 KEYRING_BROKEN, "fail", f"{use.image} cannot be pulled: {why}.", evidence
             )
         tries = keyring.lookup(image.name)
+        facts["not_usable"] = self._not_usable(attached, image.name, {match.secret for match in tries})
         if tries:
-            used = {match.secret for match in tries}
-            facts["not_usable"] = tuple(item for item in facts["not_usable"] if item[0] not in used)
             why = f"the kubelet tries {some(tuple(f'{item.secret} (key {item.registry})' for item in tries))}"
             return case.answer("attached_and_used", why, image.registry, kubelet=tries, **facts), case.finding(
                 ATTACHED_AND_USED, "pass", f"{use.image}: {why}."
@@ -356,6 +355,11 @@ class _Judge:
                 "without pull secrets of its own)"
             )
         return attached, ""
+
+    def _not_usable(
+        self, attached: tuple[str, ...], image: str, used: Collection[str] = ()
+    ) -> tuple[tuple[str, str], ...]:
+        return tuple((name, self._why_not(name, image)) for name in attached if name not in used)
 
     def _why_not(self, name: str, image: str) -> str:
         secret = self.by_name.get(name)

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import go_url
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.go_url import (
     Url,
     UrlError,
@@ -13,6 +16,8 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.go_url i
     registry_host,
     split_host_port,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -60,6 +65,17 @@ def test_what_go_refuses(text: str, reason: str) -> None:
     with pytest.raises(UrlError) as caught:
         parse_url(text)
     assert str(caught.value) == reason
+
+
+@given(st.from_regex(r"[a-z]{0,4}(://)?[a-z0-9.:@\\[\\]%-]{0,12}/?[a-z0-9._/%-]{0,8}", fullmatch=True))
+def test_the_short_way_gives_the_same_answer(text: str) -> None:
+    def answer(parse: Callable[[str], Url]) -> Url | str:
+        try:
+            return parse(text)
+        except UrlError as error:
+            return str(error)
+
+    assert answer(parse_url) == answer(go_url._parse_any)
 
 
 def test_a_refusal_never_quotes_the_whole() -> None:
