@@ -296,9 +296,17 @@ pods:
       type: list
       elements: str
 references:
-  description: The objects that the pods refer to and that must be there before.
+  description: The objects that the manifest and its pods refer to and that must be there before.
   returned: success
   type: dict
+  contains:
+    items:
+      description: One entry a reference, with its kind, name, key, place and the components that use it.
+      type: list
+      elements: dict
+    names:
+      description: The names by kind.
+      type: dict
 findings:
   description: What the DGD's author should know, in the form that all judges of this collection use.
   returned: success

@@ -19,6 +19,7 @@ from .errors import InputError, shown
 from .findings import Finding, Reason, by_severity, worst
 from .keyring import operator_index
 from .manifest import Document, check_names
+from .references import references_of
 from .render import (
     CheckpointConfig,
     ClusterFacts,
@@ -151,6 +152,7 @@ class RenderReport:
             "components": [component.to_result() for component in self.components],
             "objects": [dict(item) for item in self.result.objects],
             "pods": [pod.to_result() for pod in self.result.pods],
+            "references": references_of([self.document.data], self.result.pods).to_result(),
             "findings": [finding.to_result() for finding in self.findings],
             "verdict": worst(self.findings),
             "unknown_fields": list(self.result.unknown_fields),
@@ -315,7 +317,12 @@ def _findings(document: Document, release: Choice, gates: Gates, result: RenderR
         for rejection in result.errors
     ]
     found += [
-        UNKNOWN_FIELD.finding("warn", subject, f"{name}: release {result.release} does not know this field.")
+        # What is asked for under an unknown name is not asked for at all: the pods would fit anywhere.
+        UNKNOWN_FIELD.finding(
+            "fail" if ".resources." in name else "warn",
+            subject,
+            f"{name}: release {result.release} does not know this field.",
+        )
         for name in result.unknown_fields
     ]
     found += [OPERATOR_WARNING.finding("warn", subject, warning) for warning in result.warnings]
