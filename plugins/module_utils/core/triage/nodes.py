@@ -13,7 +13,7 @@ from ..demand import K8sObject
 from ..errors import InputError
 from ..fit.cluster import Cluster, Group, NodeView, build_cluster, group_pods
 from ..fit.selectors import untolerated
-from ..fit.state import State, node_reason
+from ..fit.state import State, matches_node, node_reason
 from .messages import SchedulerMessage, classify
 from .state import ClusterState, condition, labels_of, meta
 
@@ -28,7 +28,8 @@ class NodeOpinion:
     """What the nodes say about one pod.
 
     ``able`` nodes take it and could hold it when empty; ``full`` are those able ones that lack something now.
-    ``barred`` counts nodes that could hold it but refuse it, by category. ``lacking`` maps each resource that no
+    ``barred`` counts nodes that could hold it but refuse it, by category; ``meant`` those among them that the pod's own
+    selector and affinity ask for, so that they are the ones it was to run on. ``lacking`` maps each resource that no
     eligible node has enough of to (asked, the most that any eligible node has).
     """
 
@@ -36,6 +37,7 @@ class NodeOpinion:
     eligible: int
     able: int
     barred: Mapping[str, int] = field(default_factory=dict)
+    meant: Mapping[str, int] = field(default_factory=dict)
     subjects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     lacking: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     requests: Mapping[str, int] = field(default_factory=dict)
@@ -47,6 +49,12 @@ class NodeOpinion:
     def can_ever_fit(self) -> bool:
         """Whether some node takes the pod and is large enough."""
         return self.able > 0
+
+    @property
+    def obstacle(self) -> str:
+        """The category that keeps the nodes meant for the pod from taking it; "" where none is meant or barred."""
+        found = self.meant or self.barred
+        return max(found, key=lambda name: (found[name], name)) if found and not self.able else ""
 
 
 class NodeJudge:
@@ -79,6 +87,7 @@ class NodeJudge:
 
     def _ask(self, cluster: Cluster, group: Group) -> NodeOpinion:
         barred: Counter[str] = Counter()
+        meant: Counter[str] = Counter()
         subjects: dict[str, list[str]] = {}
         eligible: list[tuple[int, NodeView]] = []
         for position, node in enumerate(cluster.nodes):
@@ -89,6 +98,8 @@ class NodeJudge:
             elif holds:
                 category = classify(why).category
                 barred[category] += 1
+                if category != "node_affinity" and matches_node(group, node):
+                    meant[category] += 1
                 subjects.setdefault(category, []).append(_subject(category, group, node))
         able = [
             (position, node)
@@ -105,6 +116,7 @@ class NodeJudge:
             eligible=len(eligible),
             able=len(able),
             barred=dict(barred),
+            meant=dict(meant),
             subjects={category: tuple(sorted(set(found))) for category, found in subjects.items()},
             lacking={}
             if able

@@ -23,6 +23,8 @@ from .verdict import Verdict, severity
 
 #: A scheduler takes up a new pod in milliseconds; after this long without a word there is none.
 SCHEDULER_SILENCE = 10.0
+#: What a node itself rules: the categories in which the nodes' own opinion counts for more than the commonest reason.
+NODE_RULES = frozenset({"taint", "node_affinity", "node_unschedulable"})
 _SCHEDULING_EVENTS = frozenset({"FailedScheduling", "Unschedulable"})
 _EVICTED = frozenset({"Evicted", "NodeShutdown", "Terminated", "Shutdown", "EvictionByEvictionAPI"})
 _NODE_REFUSALS = re.compile(
@@ -137,6 +139,9 @@ def _unscheduled(pod: K8sObject, events: list[Event], look: Look) -> Verdict:
 
 def _silence(pod: K8sObject, look: Look) -> Verdict:
     age = look.state.now - created(pod)
+    held = _held_before_the_queue(pod, look)
+    if held is not None and age >= SCHEDULER_SILENCE:
+        return held
     name = str((pod.get("spec") or {}).get("schedulerName") or "default-scheduler")
     if age < SCHEDULER_SILENCE:
         return Verdict("model_loading", "The pod was just created", key="scheduling", detail={"stage": "scheduling"})
@@ -148,6 +153,43 @@ def _silence(pod: K8sObject, look: Look) -> Verdict:
         {"scheduler": name, "age_seconds": round(age)},
         since=created(pod),
     )
+
+
+def _held_before_the_queue(pod: K8sObject, look: Look) -> Verdict | None:
+    """kube-scheduler says nothing of a pod whose claims or gang do not exist yet: it is not even queued."""
+    spec = pod.get("spec") or {}
+    claims = spec.get("resourceClaims") or ()
+    if claims:
+        made = {
+            str(one.get("name")): one.get("resourceClaimName")
+            for one in (pod.get("status") or {}).get("resourceClaimStatuses") or ()
+        }
+        names = [
+            str(
+                one.get("resourceClaimName")
+                or made.get(str(one.get("name")))
+                or one.get("resourceClaimTemplateName")
+                or ""
+            )
+            for one in claims
+        ]
+        told = [event for event in look.state.events_of("Pod", pod) if "ResourceClaim" in event.reason]
+        lines = [quote(f"{event.reason}: {event.message}") for event in told[-1:]]
+        lines.append(f"pod {name_of(pod)}: resource claims {', '.join(names)}, no word from the scheduler")
+        return Verdict(
+            "dra_claim",
+            f"The scheduler waits for resource claims that do not exist ({', '.join(names)})",
+            tuple(lines),
+            ",".join(sorted(names)),
+            {"claims": names},
+        )
+    group = (spec.get("workloadRef") or {}).get("name") or (spec.get("schedulingGroup") or {}).get("podGroupName")
+    if group:
+        line = f"pod {name_of(pod)}: group {group}, no word from the scheduler"
+        return Verdict(
+            "gang", f"The scheduler waits for the pod's group {group}", (line,), str(group), {"subject": group}
+        )
+    return None
 
 
 def _gated(pod: K8sObject, gates: list[str], look: Look) -> Verdict:
@@ -224,6 +266,9 @@ def _with_nodes(verdict: Verdict, pod: K8sObject, opinion: NodeOpinion) -> Verdi
         return _resources(verdict, opinion, detail)
     if verdict.category == "taint" and opinion.lost:
         return replace(verdict, category="node_lost", message="No node reports any more").noting(**detail)
+    if verdict.category in NODE_RULES and opinion.meant and verdict.category not in opinion.meant:
+        # Most nodes are not meant for the pod at all; the few that are refuse it for this reason.
+        return _obstacle(verdict.noting(**detail), opinion, "by the pod's own selector only these nodes are meant")
     found = opinion.subjects.get(verdict.category, ())
     if not found:
         return verdict.noting(**detail)
@@ -235,6 +280,21 @@ def _with_nodes(verdict: Verdict, pod: K8sObject, opinion: NodeOpinion) -> Verdi
     }.get(verdict.category, "")
     return replace(verdict, message=f"{verdict.message}: {named}", key=verdict.key or named).noting(
         f"nodes: {word}: {named}", **detail, subjects=list(found)
+    )
+
+
+def _obstacle(verdict: Verdict, opinion: NodeOpinion, why: str) -> Verdict:
+    """Return the verdict that the nodes meant for the pod give instead of the scheduler's most frequent reason."""
+    category = opinion.obstacle
+    subjects = opinion.subjects.get(category, ())
+    named = "; ".join(subjects[:5])
+    return Verdict(
+        category,
+        f"The nodes that could hold the pod refuse it ({CATEGORIES[category].reason.meaning.lower()}): {named}",
+        (*verdict.evidence, why),
+        named,
+        {**verdict.detail, "can_ever_fit": False, "subjects": list(subjects)},
+        since=verdict.since,
     )
 
 
@@ -251,22 +311,9 @@ def _resources(verdict: Verdict, opinion: NodeOpinion, detail: dict[str, Any]) -
         if not asked:
             return verdict.noting(**detail)
         return replace(verdict, message=f"{verdict.message}: a pod asks for {asked}{free}").noting(**detail)
-    if opinion.barred:
+    if opinion.obstacle in CATEGORIES:
         # The nodes that lack it could never hold the pod; those that could refuse it for another reason.
-        category = max(opinion.barred, key=lambda name: (opinion.barred[name], severity(name), name))
-        subjects = opinion.subjects.get(category, ())
-        if category in CATEGORIES:
-            return Verdict(
-                category,
-                (
-                    f"The nodes that could hold the pod refuse it ({CATEGORIES[category].reason.meaning.lower()}): "
-                    f"{'; '.join(subjects[:5])}"
-                ),
-                (*verdict.evidence, "nodes that are merely short of it are too small even when empty"),
-                "; ".join(subjects[:5]),
-                {**verdict.detail, **detail, "subjects": list(subjects)},
-                since=verdict.since,
-            )
+        return _obstacle(verdict, opinion, "nodes that are merely short of it are too small even when empty")
     most = opinion.lacking.get(resource, (asked, 0))[1]
     return replace(
         verdict,
