@@ -14,7 +14,7 @@ import yaml
 
 from .paths import HERE, ClusterError
 
-DEFAULT_POOLS = HERE / "pools" / "default.yaml"
+DEFAULT_POOLS = HERE / "nodepools" / "default.yaml"
 FAKE_NODE = {"kwok.x-k8s.io/node": "fake"}
 PRODUCT_LABEL = "nvidia.com/gpu.product"
 COUNT_LABEL = "nvidia.com/gpu.count"
