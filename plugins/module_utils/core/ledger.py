@@ -27,7 +27,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "": ("prepared", "blocked"),
     "prepared": ("applying", "blocked"),
     "applying": ("waiting", "ready", "blocked", "prepared"),
-    "waiting": ("ready", "blocked", "applying", "prepared"),
+    "waiting": ("ready", "succeeded", "blocked", "applying", "prepared"),
     "ready": ("succeeded", "blocked", "waiting", "applying"),
     "succeeded": ("ready", "waiting", "applying", "blocked"),
     "blocked": ("prepared", "applying"),
