@@ -39,6 +39,10 @@ options:
   generated_at:
     description: The moment shown as the report's. The default is now. It does not count as a change.
     type: str
+  verdict:
+    description: What was decided in a word or a few, such as V(fits). The default follows from the parts.
+    type: str
+    default: ""
   findings:
     description: The findings of all checks.
     type: list
@@ -52,11 +56,6 @@ options:
     description: What M(inference_ops.dynamo.gpu_fit) returned.
     type: dict
     default: {}
-  nodes:
-    description: The nodes of the snapshot, for the picture of the placement.
-    type: list
-    elements: dict
-    default: []
   pull_secrets:
     description: What M(inference_ops.dynamo.pull_secret_match) returned.
     type: dict
@@ -114,8 +113,82 @@ markdown:
   description: The Markdown file, or empty.
   returned: success
   type: str
-verdict:
-  description: The worst outcome among the findings.
+outcome:
+  description: The report's outcome, C(pass), C(warn), C(unknown) or C(fail).
+  returned: success
+  type: str
+headline:
+  description: The report's first words.
   returned: success
   type: str
 """
+
+import os
+import re
+import time
+from typing import Any
+
+from ansible_collections.inference_ops.dynamo.plugins.module_utils import store
+from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.report import read_report, to_html, to_markdown
+
+ARGUMENTS: dict[str, Any] = {
+    **KUBE_ARGS,
+    "html": {"type": "path"},
+    "markdown": {"type": "path"},
+    "title": {"type": "str", "required": True},
+    "subtitle": {"type": "str", "default": ""},
+    "facts": {"type": "dict", "default": {}},
+    "generated_at": {"type": "str"},
+    "verdict": {"type": "str", "default": ""},
+    "findings": {"type": "list", "elements": "dict", "default": []},
+    "render": {"type": "dict", "default": {}},
+    "fit": {"type": "dict", "default": {}},
+    "pull_secrets": {"type": "dict", "default": {}},
+    "smoke": {"type": "dict", "default": {}},
+    "ledger": {"type": "dict", "default": {}},
+    "teardown_commands": {"type": "list", "elements": "str", "default": []},
+}
+#: The one line that tells when the report was written; it alone is no change.
+WRITTEN = re.compile(rb"(Written (?:<time>)?)[^<\n]*?((?:</time>)? by inference)")
+
+
+def write(path: str, text: str, check_mode: bool) -> bool:
+    """Write a report unless it tells the same as the one that is there, and return whether it does not."""
+    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+        raise InputError("the folder does not exist", where=path)
+    data = text.encode("utf-8", "replace")
+    before = store.read_if_there(path)
+    if before is not None and WRITTEN.sub(rb"\1\2", before) == WRITTEN.sub(rb"\1\2", data):
+        return False
+    if not check_mode:
+        store.write_atomically(path, data)
+    return True
+
+
+def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
+    """Make and write the report; return the module's result."""
+    now = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    report = read_report({**params, "generated_at": params["generated_at"] or now})
+    made = [(path, make) for path, make in ((params["html"], to_html), (params["markdown"], to_markdown)) if path]
+    changed = [write(path, make(report), check_mode) for path, make in made]
+    return {
+        "changed": any(changed),
+        "html": params["html"] or "",
+        "markdown": params["markdown"] or "",
+        "outcome": report.outcome,
+        "headline": report.headline,
+    }
+
+
+def main() -> None:
+    module = KubeModule(argument_spec=ARGUMENTS, supports_check_mode=True, required_one_of=[("html", "markdown")])
+    try:
+        module.exit_json(**run(module.params, module.check_mode))
+    except InputError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
