@@ -435,7 +435,7 @@ def _apply_explicit(configuration: Any, params: Mapping[str, Any]) -> None:
     token = _given(params, "api_key")
     if token is not None:
         configuration.refresh_api_key_hook = None
-        configuration.api_key = {"BearerToken": token if " " in token else f"Bearer {token}"}
+        configuration.api_key = {"authorization": token if " " in token else f"Bearer {token}"}
         configuration.api_key_prefix = {}
     headers = {key: value for key, value in (_given(params, "proxy_headers") or {}).items() if value}
     if headers:

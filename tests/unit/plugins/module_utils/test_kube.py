@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import sys
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -311,6 +312,40 @@ def test_a_kubeconfig_serves_as_mapping_and_as_file(api: FakeApi, tmp_path: Path
         assert kube.server_version() == "v1"
         assert kube.context == "named"
         assert api.requests[-1].headers["authorization"] == "Bearer planted-token"
+
+
+def test_an_exec_plugins_token_is_used(api: FakeApi, tmp_path: Path) -> None:
+    api.fixed["/version"] = Answer(body={"gitVersion": "v1"})
+    plugin = tmp_path / "plugin.py"
+    credential = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": "made"},
+    }
+    plugin.write_text(f"import json\nprint(json.dumps({credential!r}))\n", encoding="utf-8")
+    config = kubeconfig(api.url)
+    command = {"apiVersion": credential["apiVersion"], "command": sys.executable, "args": [str(plugin)]}
+    config["users"] = [{"name": "u", "user": {"exec": {**command, "interactiveMode": "Never"}}}]
+    connect({"kubeconfig": config, "context": "named"}, agent="test").server_version()
+    assert api.requests[-1].headers["authorization"] == "Bearer made"
+
+
+def test_proxies_and_certificates_reach_the_client(tmp_path: Path) -> None:
+    certificate = tmp_path / "ca.pem"
+    certificate.write_text("", encoding="utf-8")
+    params = {
+        "host": "http://x",
+        "proxy": "http://proxy:3128",
+        "no_proxy": "localhost",
+        "proxy_headers": {"proxy_basic_auth": "a:b", "user_agent": None},
+        "validate_certs": False,
+        "ca_cert": str(certificate),
+    }
+    configuration = connect(params, agent="test").configuration
+    assert (configuration.proxy, configuration.no_proxy) == ("http://proxy:3128", "localhost")
+    assert configuration.proxy_headers == {"proxy-authorization": "Basic YTpi"}
+    assert configuration.verify_ssl is False
+    assert configuration.ssl_ca_cert == str(certificate)
 
 
 def test_options_replace_what_the_kubeconfig_says(api: FakeApi) -> None:
