@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from ansible.utils.display import Display
 
 #: How often the progress file is looked at, in seconds.
 LOOK = 0.5
+#: After this long without a line (a slow start of the module, a long interval) something is shown all the same.
+SILENCE = 12.0
 
 
 class ActionModule(ActionBase):
@@ -40,6 +43,9 @@ class ActionModule(ActionBase):
         os.close(handle)
         host = str((task_vars or {}).get("inventory_hostname") or "")
         tail = Tail(path, lambda line: display.display(f"  {host + ': ' if host else ''}{line}"))
+        names = arguments.get("names") or ""
+        waited_for = ", ".join(map(str, names)) if isinstance(names, (list, tuple)) else names
+        tail.say(f"waiting for {arguments.get('wait_for', '')} {waited_for}")
         tail.start()
         try:
             arguments["progress_file"] = path
@@ -51,31 +57,41 @@ class ActionModule(ActionBase):
 
 
 class Tail(threading.Thread):
-    """Gives each whole line that is appended to a file to ``show``, soon after it is written."""
+    """Gives each whole line that is appended to a file to ``show``, soon after it is written; never silent for long."""
 
-    def __init__(self, path: str, show: Callable[[str], None]) -> None:
+    def __init__(self, path: str, show: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(daemon=True, name="workload_wait-progress")
         self._path = path
         self._show = show
+        self._clock = clock
         self._ended = threading.Event()
         self._offset = 0
+        self._began = self._said = clock()
+
+    def say(self, line: str) -> None:
+        """Show a line now."""
+        self._said = self._clock()
+        self._show(line)
 
     def run(self) -> None:
         """Look at the file until :meth:`stop`."""
         while not self._ended.wait(LOOK):
-            self._read()
-        self._read()
+            self.look()
+        self.look()
 
     def stop(self) -> None:
         """Show what is still there and end."""
         self._ended.set()
         self.join(timeout=5)
 
-    def _read(self) -> None:
+    def look(self) -> None:
+        """Show what was appended since the last look, or that the wait goes on."""
         with open(self._path, "rb") as file:
             file.seek(self._offset)
             data = file.read()
         whole, newline, _rest = data.rpartition(b"\n")
         self._offset += len(whole) + len(newline)
         for line in whole.decode("utf-8", "replace").splitlines():
-            self._show(line)
+            self.say(line)
+        if self._clock() - self._said >= SILENCE:
+            self.say(f"still waiting after {round(self._clock() - self._began)} s")

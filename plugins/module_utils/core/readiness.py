@@ -20,7 +20,7 @@ from .triage.containers import MANY_RESTARTS
 WaitState = Literal["ready", "progressing", "failed", "timeout"]
 #: Ways in which waiting goes on.
 PATIENT = frozenset({"none", "wait", "contention", "investigate"})
-#: A cause that was not seen for this long is over; seen again before, it goes on.
+#: A cause that was away for this long is over; seen again before, it goes on.
 FLAPPING = 60.0
 #: Crashes end a wait only after so many restarts: one crash at the start (a service not up yet) is no loop.
 CRASHES = frozenset({"crash_loop", "oom", "probe_failure"})
@@ -61,10 +61,10 @@ class WaitPolicy:
 
 @dataclass(frozen=True)
 class Seen:
-    """When a cause was first and last seen."""
+    """When a cause was first seen, and since when it is gone (None while it is there)."""
 
     first: float
-    last: float
+    gone: float | None = None
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,14 @@ def _key(cause: Cause) -> tuple[str, str, str]:
 def _remember(
     causes: tuple[Cause, ...], known: Mapping[tuple[str, str, str], Seen], now: float
 ) -> dict[tuple[str, str, str], Seen]:
-    kept = {key: seen for key, seen in known.items() if now - seen.last <= FLAPPING}
-    for cause in causes:
-        key = _key(cause)
-        kept[key] = Seen(kept[key].first if key in kept else now, now)
+    there = {_key(cause) for cause in causes}
+    kept = {key: replace(seen, gone=now if seen.gone is None else seen.gone) for key, seen in known.items()}
+    kept = {key: seen for key, seen in kept.items() if key in there or now - (now if seen.gone is None else seen.gone) <= FLAPPING}
+    for key in there:
+        # One that was away for longer than it may begins anew.
+        seen = known.get(key)
+        over = seen is None or (seen.gone is not None and now - seen.gone > FLAPPING)
+        kept[key] = Seen(now) if seen is None or over else Seen(seen.first)
     return kept
 
 
