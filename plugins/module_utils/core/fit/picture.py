@@ -147,6 +147,8 @@ def svg(rows: Sequence[NodeRow], title: str = "GPU capacity") -> str:
     """Draw the rows as one inline SVG element, with a title and a description for screen readers."""
     components = _components(rows)
     legend, top = _legend(components, bool(rows))
+    legend += f'<text class="soft" x="0" y="{top + 4}">{escape(summary(rows))}</text>'
+    top += 20
     if len(rows) <= NAMED:
         body, height = _named([(row, 1) for row in rows], components, top)
     elif len(rows) <= GRID:
@@ -167,7 +169,7 @@ def _legend(components: Sequence[str], any_rows: bool) -> tuple[str, int]:
     entries += [(kind, words) for kind, words in WORDS.items()] if any_rows else []
     parts, x, y = [], 0, 6
     for kind, words in entries:
-        wide = 30 + int(7.2 * len(words))
+        wide = 40 + int(7.4 * len(words))
         if x and x + wide > WIDTH:
             x, y = 0, y + 22
         letter = LETTERS[components.index(words) % len(LETTERS)] if words in components and kind[0] == "p" else ""
