@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import shutil
 import subprocess
@@ -87,8 +88,9 @@ def program(name: str) -> str:
 
 
 def _served_key() -> str:
-    text = (CLUSTER / "tiny_model.py").read_bytes() + (HERE / "Dockerfile").read_bytes()
-    return hashlib.sha256(text + REQUIREMENT.encode() + SUITE.encode()).hexdigest()[:16]
+    files = b"".join(path.read_bytes() for path in (CLUSTER / "tiny_model.py", HERE / "Dockerfile"))
+    steps = "".join(map(inspect.getsource, (_pip, _write_root)))
+    return hashlib.sha256(files + f"{REQUIREMENT} {SUITE} {PLATFORMS} {steps}".encode()).hexdigest()[:16]
 
 
 def _pip(target: Path) -> list[str]:
@@ -102,6 +104,12 @@ def _pip(target: Path) -> list[str]:
     return [*command, REQUIREMENT]
 
 
+def _inside(root: Path, what: str, *arguments: str) -> None:
+    """Run the image's Python."""
+    environment = ["env", "-i", "PATH=/usr/bin:/bin", "PYTHONPATH=/opt/dynamo"]
+    run_shown(what, ["chroot", str(root), *environment, "python3", *arguments], _log("python"))
+
+
 def _write_root(root: Path) -> None:
     """A Debian with Python, Dynamo's wheels and the tiny model, made by debootstrap: no image registry is used."""
     run_shown(
@@ -113,12 +121,11 @@ def _write_root(root: Path) -> None:
     snapshot = hub_snapshot(root / MODEL_SOURCE)
     script = root / "tmp" / "tiny_model.py"
     shutil.copy(CLUSTER / "tiny_model.py", script)
-    inside = f"/{snapshot.relative_to(root)}"
-    command = ["chroot", str(root), "env", "PYTHONPATH=/opt/dynamo", "python3", "/tmp/tiny_model.py", inside]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    _inside(root, "the tiny model", "/tmp/tiny_model.py", f"/{snapshot.relative_to(root)}")
     script.unlink()
-    if done.returncode:
-        raise ClusterError(f"the tiny model could not be made: {done.stderr[-1000:]}")
+    # A first run leaves compiled modules: without them a start on a busy machine outlasts the liveness probe.
+    for module in ("dynamo.frontend", "dynamo.mocker"):
+        _inside(root, f"first run of {module}", "-m", module, "--help")
     for waste in ("var/lib/apt/lists", "var/cache/apt", "usr/share/doc", "usr/share/man", "usr/share/locale"):
         shutil.rmtree(root / waste, ignore_errors=True)
 

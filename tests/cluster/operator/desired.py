@@ -43,6 +43,7 @@ class Settings:
     pathway: Pathway
     grove: bool
     lws: bool
+    nats: bool = True
 
     @property
     def api_version(self) -> str:
@@ -115,6 +116,8 @@ def desired_objects(dgd: Mapping[str, Any], settings: Settings) -> Desired:
     """Render the DGD as this operator would; refusals come back as text."""
     definition = definition_of(dgd)
     config = replace(helm_config(settings.release), grove=settings.grove, lws=settings.lws)
+    if not settings.nats:
+        config = replace(config, nats_address="")
     result = render(
         RenderRequest(
             definition=definition,
