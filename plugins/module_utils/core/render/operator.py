@@ -21,6 +21,7 @@ from .explain import Explanation
 from .graph import Graph, Refused, metadata
 from .profiles import profile_of
 from .profiles.model import Profile
+from .quirks import quirks
 from .shapes import plain
 
 
@@ -63,6 +64,7 @@ def render(request: RenderRequest) -> RenderResult:
         result,
         pathway=provider,
         objects=tuple(graph.objects),
+        findings=quirks(graph, admitted.definition),
         pods=() if errors else pod_demands(graph.objects, admitted.definition, request.facts.topologies),
         errors=tuple(errors),
         explanation=tuple(graph.explanation.origins),

@@ -20,8 +20,13 @@ from .launch import Deployer
 from .merge import merge, merge_env
 from .node import PROBES, Node, Role
 from .pod_alpha import VLLM_CACHE
+from .runtime_version import image_version
+from .semver import parse_version
 from .shapes import plain
 from .template_beta import kv_env, kv_policy, main_container, pod_metadata
+
+#: From this runtime on, one slow answer no longer means that a worker is dead.
+PATIENT_SINCE = (1, 5, 0)
 
 
 def build_pod(
@@ -89,6 +94,8 @@ def build_pod(
 def _main_container(graph: Graph, component: Component, main: dict[str, Any], notes: Notes) -> dict[str, Any]:
     container = base_container(graph, component, component.type, component.annotations, notes)
     base_env = container["env"]
+    if graph.profile.switches.runtime_liveness and component.is_worker:
+        _patient_liveness(component, container, main, notes)
     merge(container, {key: value for key, value in main.items() if key not in ("env", "name")}, "Container")
     for probe in PROBES:
         if main.get(probe) is not None:
@@ -102,6 +109,16 @@ def _main_container(graph: Graph, component: Component, main: dict[str, Any], no
     if policy is not None:
         notes.env(keys.MAIN_CONTAINER, kv_env(policy), "4.1-kv-transfer")
     return container
+
+
+def _patient_liveness(component: Component, container: dict[str, Any], main: Mapping[str, Any], notes: Notes) -> None:
+    """Let a runtime that answers fast enough fail three times before it is restarted."""
+    version = parse_version(str(component.spec.get("runtimeVersionOverride") or ""))
+    version = version or image_version(str(main.get("image") or ""))
+    if version is not None and version.at_least(*PATIENT_SINCE):
+        container["livenessProbe"] = {**container["livenessProbe"], "failureThreshold": 3}
+        path = ("containers", keys.MAIN_CONTAINER, "livenessProbe")
+        notes.note(path, container["livenessProbe"], "3-worker-runtime")
 
 
 def _cache_mount(component: Component, container: dict[str, Any], backend: str, stage: Stage) -> str:

@@ -86,6 +86,7 @@ _RULES: tuple[Rule, ...] = (
     ),
     Rule("1.5-labels", "the operator finds, selects and counts pods by it", f"{_GRAPH} :: generateLabels"),
     Rule("1.5-annotations", "it comes down from the graph or the operator", f"{_GRAPH} :: generateAnnotations"),
+    Rule("3-worker-runtime", "a runtime from 1.5.0 on is given three chances", "pull request 13512"),
     Rule("3-pod", "default of every pod", "internal/dynamo/component_common.go", "Pod Specification Defaults"),
     Rule("3.1-epp-volumes", "an endpoint picker reads its configuration", "internal/dynamo/component_epp.go"),
     Rule("3.3-sidecar", "the component asks for a frontend beside it", _POD),

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...errors import InputError
-from . import documented, release_1_1, release_1_5
+from . import documented, main_branch, release_1_1, release_1_5
 from .model import Profile
 
 PROFILES: Mapping[str, Profile] = {
-    profile.release: profile for profile in (documented.PROFILE, release_1_1.PROFILE, release_1_5.PROFILE)
+    profile.release: profile
+    for profile in (documented.PROFILE, release_1_1.PROFILE, release_1_5.PROFILE, main_branch.PROFILE)
 }
 RELEASES: tuple[str, ...] = tuple(PROFILES)
 #: What ``auto`` means where no operator was seen.
