@@ -42,7 +42,8 @@ class NodeOpinion:
     lacking: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     requests: Mapping[str, int] = field(default_factory=dict)
     most_free: Mapping[str, int] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
+    #: How many nodes are out now, by the scheduler's own words; None where the bound pods are not known.
+    counts: Mapping[str, int] | None = None
     lost: bool = False
 
     @property
@@ -129,9 +130,9 @@ class NodeJudge:
 
     def _free(
         self, cluster: Cluster, group: Group, eligible: list[tuple[int, NodeView]]
-    ) -> tuple[dict[str, int], dict[str, int]]:
+    ) -> tuple[dict[str, int], dict[str, int] | None]:
         if not self._bound_known:
-            return {}, {}
+            return {}, None
         held: dict[int, Counter[str]] = {position: Counter() for position, _node in eligible}
         for bound in cluster.bound:
             if bound.node in held:
@@ -158,7 +159,7 @@ def disagreement(message: SchedulerMessage, opinion: NodeOpinion | None) -> str:
         return (
             f"the scheduler names {primary.category}, but {opinion.able} nodes would take the pod and are large enough"
         )
-    if not opinion.counts:
+    if opinion.counts is None:
         return ""
     said = Counter({(one.category, one.resource): one.nodes for one in message.blockers if one.category in COMPARED})
     found: Counter[tuple[str, str]] = Counter()

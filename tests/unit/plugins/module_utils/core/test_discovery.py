@@ -34,7 +34,7 @@ def pod(
     kind: str = "worker",
     env: Any = ENV,
     containers: list[Object] | None = None,
-    **labels: str,
+    more: Object | None = None,
 ) -> Object:
     marks = {
         "nvidia.com/dynamo-graph-deployment-name": "demo",
@@ -42,7 +42,7 @@ def pod(
         "nvidia.com/dynamo-component-type": kind,
         "nvidia.com/dynamo-discovery-enabled": "true",
         "nvidia.com/dynamo-namespace": BASE,
-        **labels,
+        **(more or {}),
     }
     main = {"name": "main", "env": env} if env is not None else {"name": "main"}
     return {
@@ -145,9 +145,9 @@ def test_a_worker_that_starts_is_no_finding() -> None:
     ],
 )
 def test_followers_and_weight_servers_never_register(labels: dict[str, str]) -> None:  # G04
-    leader = pod("demo-l-0", **{"leaderworkerset.sigs.k8s.io/worker-index": "0"})
+    leader = pod("demo-l-0", more={"leaderworkerset.sigs.k8s.io/worker-index": "0"})
     report = judged(
-        [leader, pod("demo-wk-0", **labels)], [endpoints(demo_l_0=True, demo_wk_0=True)], [record("demo-l-0")]
+        [leader, pod("demo-wk-0", more=labels)], [endpoints(demo_l_0=True, demo_wk_0=True)], [record("demo-l-0")]
     )
     assert report.visible == ("demo-l-0",)
     assert codes(report) == ["discovery_visible"]

@@ -114,7 +114,7 @@ def test_what_was_not_read_is_unknown() -> None:
     assert codes(plan) == ["teardown_not_read", "teardown_not_read"]
 
 
-# --- while it is being deleted ------------------------------------------------------------------------------------------
+# --- while it is being deleted ----------------------------------------------------------------------------------------
 
 
 def test_gone_is_gone() -> None:

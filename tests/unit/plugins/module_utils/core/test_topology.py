@@ -269,7 +269,7 @@ LIVE_SET = {
 def test_a_change_of_kind_is_found_before_the_apply(
     rendered: list[Object], objects: dict[str, list[Object]], expected: list[Any]
 ) -> None:
-    state = live(**objects)
+    state = live(None, **objects)
     changes = topology_changes(rendered, state)
     assert [(one.change, one.live_kind, one.wanted_kind) for one in changes] == expected
     codes = {one.reason_code for one in topology_findings(changes, state)}
