@@ -102,7 +102,7 @@ class SmokePart:
     question: str
     answer: str
     codes: str
-    timings: tuple[tuple[str, str], ...]
+    timings: str
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,7 @@ class Report:
     generated_at: str
     outcome: Outcome
     headline: str
+    lead: str
     facts: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]
     fit: FitPart | None = None
@@ -159,6 +160,7 @@ def read_report(data: Mapping[str, Any]) -> Report:
         generated_at=_text(data.get("generated_at")),
         outcome=outcome,
         headline=headline,
+        lead=_lead(findings),
         facts=tuple(
             (str(name), _text(value)) for name, value in _mapping(data, "facts").items() if value not in (None, "")
         ),
@@ -224,7 +226,9 @@ def _headline(
 ) -> tuple[Outcome, str]:
     """Return the report's outcome and its first words: what happened counts before what was planned."""
     outcome = worst(findings)
-    if fit is not None and OUTCOME_ORDER.index(fit.outcome) > OUTCOME_ORDER.index(outcome):
+    served = smoke is not None and smoke.success
+    # What was planned no longer counts once the model answers.
+    if fit is not None and not served and OUTCOME_ORDER.index(fit.outcome) > OUTCOME_ORDER.index(outcome):
         outcome = fit.outcome
     if smoke is not None and not smoke.success and smoke.stage != "skipped":
         outcome = "fail"
@@ -233,7 +237,7 @@ def _headline(
         outcome = "fail"
     if given:
         return outcome, given[0].upper() + given[1:].replace("_", " ")
-    if smoke is not None and smoke.success:
+    if served:
         return outcome, "Served"
     if status and status != "prepared":
         return outcome, "Torn down" if ledger.get("torn_down_at") else _STATUS_WORDS.get(status, status)
@@ -242,6 +246,15 @@ def _headline(
     return outcome, {"pass": "Good", "warn": "Good, with remarks", "unknown": "Not fully known", "fail": "Blocked"}[
         outcome
     ]
+
+
+def _lead(findings: Sequence[Finding]) -> str:
+    """Return the most pressing finding in one line; empty where every check passed."""
+    first = findings[0] if findings else None
+    if first is None or first.outcome == "pass":
+        return ""
+    text = f"{first.subject}: {first.message}"
+    return text if len(text) <= 240 else text[:239] + "…"
 
 
 # -- fit and pods ------------------------------------------------------------------------------------------------------
@@ -264,7 +277,7 @@ def _fit(fit: Mapping[str, Any]) -> FitPart | None:
         sentence,
         svg(node_rows(fit), "Where the pods go") if fit.get("nodes") else "",
         tuple(
-            (_text(item.get("component")), _many(len(item.get("pods") or ()), "pod"), _text(item.get("message")))
+            (_text(item.get("component")), str(len(item.get("pods") or ())), _text(item.get("message")))
             for item in _rows(fit, "unplaced")
         ),
         tuple(
@@ -401,7 +414,7 @@ def _smoke(smoke: Mapping[str, Any]) -> SmokePart | None:
         else ""
     )
     endpoint = _mapping(smoke, "endpoint")
-    where = endpoint.get("url") or " ".join(
+    where = endpoint.get("url") or ", ".join(
         part
         for part in (
             f"Service {endpoint['service']}" if endpoint.get("service") else "",
@@ -419,7 +432,7 @@ def _smoke(smoke: Mapping[str, Any]) -> SmokePart | None:
         _text(question),
         _answer(smoke.get("api_response")),
         f"models {_text(status.get('models') or '—')}, chat {_text(status.get('chat') or '—')}",
-        tuple((str(name), f"{value} s") for name, value in (timings if isinstance(timings, Mapping) else {}).items()),
+        ", ".join(f"{name} {value} s" for name, value in (timings if isinstance(timings, Mapping) else {}).items()),
     )
 
 

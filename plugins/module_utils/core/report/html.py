@@ -52,10 +52,11 @@ def _e(text: object) -> str:
 def _head(report: Report) -> str:
     kicker = f'<p class="kicker">{_e(report.subtitle)}</p>' if report.subtitle else ""
     facts = "".join(f"<div><dt>{_e(name)}</dt><dd>{_e(value)}</dd></div>" for name, value in report.facts)
+    lead = f'<span class="lead">{_e(report.lead)}</span>' if report.lead else ""
     return (
         f"<header>{kicker}<h1>{_e(report.title)}</h1>"
         f'<p class="verdict {report.outcome}"><span class="mark" aria-hidden="true">{_MARKS[report.outcome]}</span>'
-        f'<strong>{_e(report.headline)}</strong><span class="counts">{_e(counted(report))}</span></p>'
+        f'<strong>{_e(report.headline)}</strong><span class="counts">{_e(counted(report))}</span>{lead}</p>'
         f"{f'<dl class=facts>{facts}</dl>' if facts else ''}</header>\n"
     )
 
@@ -111,7 +112,7 @@ def _fit(fit: FitPart) -> str:
     if fit.picture:
         body += f'<div class="picture" tabindex="0" role="region" aria-label="Picture of the nodes">{fit.picture}</div>'
     if fit.unplaced:
-        rows = [(_e(component), _e(count), _e(message)) for component, count, message in fit.unplaced]
+        rows = [(_e(component), _num(count), _e(message)) for component, count, message in fit.unplaced]
         body += _table("Pods without a place", ("Component", "Pods", "Why"), rows)
     if fit.suggestions:
         body += (
@@ -147,7 +148,8 @@ def _pulls(pulls: Sequence[PullRow]) -> str:
         (
             f"<code>{_e(row.image)}</code>",
             _tag(row.outcome, row.verdict),
-            ", ".join(f"<code>{_e(name)}</code>" for name in row.secrets) or '<span class="soft">none</span>',
+            "<br>".join(f'<span class="keep"><code>{_e(name)}</code></span>' for name in row.secrets)
+            or '<span class="soft">none</span>',
             _e(row.why),
         )
         for row in pulls
@@ -199,14 +201,15 @@ def _smoke(smoke: SmokePart) -> str:
         talk = f'<div class="question"><small>asked</small>{_e(smoke.question)}</div>'
     if smoke.answer:
         talk += f'<div class="answer {outcome}"><small>{_e(smoke.model or "answered")}</small>{_e(smoke.answer)}</div>'
-    rows = [("Endpoint", smoke.endpoint), ("HTTP status", smoke.codes), *smoke.timings]
-    facts = "".join(f"<div><dt>{_e(name)}</dt><dd>{_e(value)}</dd></div>" for name, value in rows if value)
+    rows = [("Endpoint", smoke.endpoint), ("HTTP status", smoke.codes), ("Time", smoke.timings)]
+    facts = "".join(f'<div class="wide"><dt>{_e(name)}</dt><dd>{_e(value)}</dd></div>' for name, value in rows if value)
     return f'<p>{_tag(outcome, words)}</p><div class="talk">{talk}</div><dl class="facts">{facts}</dl>'
 
 
 def _ledger(ledger: LedgerPart) -> str:
     facts = "".join(
-        f"<div><dt>{_e(name)}</dt><dd{' class=mono' if 'SHA' in name else ''}>{_e(_shortened(name, value))}</dd></div>"
+        f"<div{' class=wide' if len(value) > 18 and 'SHA' not in name else ''}><dt>{_e(name)}</dt>"
+        f"<dd{' class=mono' if 'SHA' in name else ''}>{_e(_shortened(name, value))}</dd></div>"
         for name, value in (("Status", ledger.status), *ledger.fields)
     )
     body = f'<dl class="facts">{facts}</dl>'

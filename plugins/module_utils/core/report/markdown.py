@@ -20,7 +20,7 @@ def to_markdown(report: Report) -> str:
     lines = [f"# {_m(report.title)}", ""]
     if report.subtitle:
         lines += [_m(report.subtitle), ""]
-    lines += [f"**{_MARKS[report.outcome]} {_m(report.headline)}** ({_m(counted(report))})", ""]
+    lines += [f"**{_MARKS[report.outcome]} {_m(report.headline)}** ({_m(counted(report))})", "", _m(report.lead), ""]
     lines += [*(f"- {_m(name)}: {_m(value)}" for name, value in report.facts), ""]
     for title, part in (
         ("Findings", _findings(report.findings)),
@@ -117,7 +117,12 @@ def _smoke(report: Report) -> Iterable[str]:
         return
     yield "Passed." if smoke.success else "Not sent." if smoke.stage == "skipped" else f"Failed at {_m(smoke.stage)}."
     yield ""
-    rows = [("Model", smoke.model), ("Endpoint", smoke.endpoint), ("HTTP status", smoke.codes), *smoke.timings]
+    rows = [
+        ("Model", smoke.model),
+        ("Endpoint", smoke.endpoint),
+        ("HTTP status", smoke.codes),
+        ("Time", smoke.timings),
+    ]
     yield from (f"- {_m(name)}: {_m(value)}" for name, value in rows if value)
     for name, text in (("Asked", smoke.question), ("Answered", smoke.answer)):
         if text:

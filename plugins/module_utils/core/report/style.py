@@ -41,7 +41,7 @@ color:var(--card)}
 .fail{--c:var(--fail);--b:var(--fail-bg)}
 .verdict{color:var(--c);background:var(--b);border-color:color-mix(in srgb,var(--c) 35%,transparent)}
 .mark{background:var(--c)}
-dl.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:14px 24px;margin:22px 0 0}
+dl.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(142px,1fr));gap:14px 24px;margin:22px 0 0}
 dl.facts dt{color:var(--soft);font-size:.85rem}
 dl.facts dd{margin:0;font-weight:550}
 nav{margin:26px 0 0;padding:0;font-size:.94rem}
@@ -68,10 +68,14 @@ caption{text-align:left;font-weight:600;padding:4px 0 8px}
 th,td{text-align:left;vertical-align:top;padding:9px 18px 9px 0;border-top:1px solid var(--line)}
 thead th{border-top:0;color:var(--soft);font-weight:550;font-size:.85rem;white-space:nowrap}
 td:last-child,th:last-child{padding-right:0}
+td{overflow-wrap:break-word}
+td code{overflow-wrap:anywhere}
 .num{font-variant-numeric:tabular-nums;white-space:nowrap}
 .right{text-align:right}
-.keep{white-space:nowrap}
-table+h3,table+table,.scroll+.scroll,.scroll+h3{margin-top:24px}
+.keep,.keep code{white-space:nowrap}
+.wide{grid-column:span 2}
+.lead{flex-basis:100%;margin:2px 0 0;color:var(--ink);font-size:.97rem}
+table+h3,table+table,.scroll+.scroll,.scroll+h3,.picture+.scroll,ul+.scroll{margin-top:24px}
 details{border-top:1px solid var(--line);margin-top:16px;padding-top:12px}
 details:first-child{border-top:0;margin-top:0;padding-top:0}
 summary{cursor:pointer;font-weight:550}
@@ -79,7 +83,7 @@ details[open]>summary{margin-bottom:10px}
 .picture{margin:14px 0 4px;overflow-x:auto}
 .picture svg{display:block;min-width:640px}
 .timeline{list-style:none;margin:0;padding:0}
-.timeline li{display:grid;grid-template-columns:minmax(150px,1.2fr) 150px minmax(120px,2fr) 92px;gap:0 16px;
+.timeline li{display:grid;grid-template-columns:minmax(150px,1.1fr) 172px minmax(120px,2fr) 104px;gap:0 16px;
 align-items:center; padding:8px 0;border-top:1px solid var(--line)}
 .timeline li:first-child{border-top:0}
 .timeline .track{height:10px;border-radius:5px;background:var(--code);position:relative}
