@@ -43,6 +43,7 @@ class Component:
     service_labels: dict[str, str] = field(default_factory=dict)
     service_annotations: dict[str, str] = field(default_factory=dict)
     user_metadata: dict[str, Any] = field(default_factory=dict)
+    clique_annotations: dict[str, str] = field(default_factory=dict)
 
     @property
     def lower(self) -> str:

@@ -88,9 +88,13 @@ def _take_graph_values(graph: Graph, component: Component, backend: str) -> None
     if component.is_worker and graph.profile.switches.suffix_on_grove:
         own = {**pod_metadata(component, "labels"), keys.LABEL_WORKER_HASH: graph.worker_hash}
         set_pod_metadata(component, "labels", own)
+    # The graph's own values count least, so they are laid under before the pod template takes them in.
     component.service_labels = labels_beta.resource_labels(graph, component)
-    component.service_annotations = labels_beta.resource_annotations(
-        graph, component, pod_metadata(component, "annotations")
+    own = pod_metadata(component, "annotations")
+    component.service_annotations = labels_beta.resource_annotations(graph, component, own)
+    propagated = {key: graph.annotations[key] for key in keys.PROPAGATED_ANNOTATIONS if key in graph.annotations}
+    component.clique_annotations = labels_beta.resource_annotations(
+        graph, component, {**propagated, **own, keys.ANNOTATION_DISCOVERY_BACKEND: backend}
     )
     apply_graph_defaults(graph, component, with_domains=True)
     annotations = {**pod_metadata(component, "annotations"), keys.ANNOTATION_DISCOVERY_BACKEND: backend}
@@ -129,7 +133,7 @@ def _backend(component: Component) -> str:
 
 
 def _annotations(graph: Graph, component: Component) -> dict[str, str]:
-    annotations = labels_beta.resource_annotations(graph, component, pod_metadata(component, "annotations"))
+    annotations = dict(component.clique_annotations)
     for key in TOPOLOGY_ANNOTATIONS:
         annotations.pop(key, None)
     annotations.update(topology_annotations(kv_policy(graph, component)))

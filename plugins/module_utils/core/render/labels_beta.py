@@ -101,7 +101,7 @@ def grove_labels(graph: Graph, component: Component, *, has_epp: bool) -> dict[s
         labels[keys.LABEL_BASE_MODEL_HASH] = names.sha_8(_model(component))
     if graph.annotations.get(keys.ANNOTATION_ENABLE_METRICS) != "false":
         labels[keys.LABEL_METRICS] = "true"
-    labels.update(resource_labels(graph, component))
+    labels.update(component.service_labels)
     labels.update(asserted)
     if has_epp and component.is_worker:
         labels[keys.LABEL_COMPONENT_CLASS] = keys.WORKER
