@@ -92,13 +92,15 @@ class _Maker:
         self.result = Scenario(seed)
         #: How much pods ask for: rules are as much rarer, and sizes smaller.
         self.strictness = 1.0
+        #: GPUs free on nodes that anybody may use, less what was asked for already.
+        self.left = 0
 
     def make(self) -> Scenario:
         draw = self.random
         for number in range(draw.randint(2, 7)):
             self.result.nodes.append(self._node(number))
         self._existing()
-        self.strictness = draw.choice((0.2, 0.35, 0.6, 1.0))
+        self.strictness = draw.choice((0.05, 0.15, 0.35, 0.8))
         for group in range(draw.randint(1, 4)):
             self._group(group)
         self.strictness = 1.0
@@ -173,6 +175,8 @@ class _Maker:
                 gpus = self.random.randint(0, min(left, 4))
                 left -= gpus
                 self._existing_pod(node, number, gpus)
+            if not node["spec"]:
+                self.left += left
 
     def _existing_pod(self, node: Plain, number: int, gpus: int) -> None:
         name = f"{node['metadata']['name']}-e{number}"
@@ -223,7 +227,7 @@ class _Maker:
             self._gates,
         ):
             feature(spec, labels)
-        count = self.random.randint(1, 5 if self.strictness > 0.3 else 7)
+        count = self._count(spec)
         claims = self._claims(group, namespace, count)
         for number in range(count):
             name = f"s{self.result.seed}-g{group}-{number}"
@@ -231,11 +235,20 @@ class _Maker:
             meta = {"name": name, "namespace": namespace, "labels": labels}
             self.result.pending.append({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": own})
 
+    def _count(self, spec: Plain) -> int:
+        """Return how many pods the group has; scenarios that ask for little rarely ask for more than there is."""
+        count = self.random.randint(1, 6)
+        gpus = int(spec["containers"][0].get("resources", {}).get("limits", {}).get(GPU, 0))
+        if gpus and self.strictness < 0.3:
+            count = max(min(count, int(self.left * 0.8) // gpus), 1)
+        self.left -= count * gpus
+        return count
+
     def _main(self) -> Plain:
         requests: Plain = {}
         limits: Plain = {}
         if self.random.random() < 0.85:
-            sizes = (1, 1, 2, 2, 4, 8) if self.strictness > 0.5 else (1, 1, 1, 2, 2, 4)
+            sizes = (1, 1, 2, 2, 4, 8) if self.strictness > 0.3 else (1, 1, 1, 2, 2, 4)
             limits[GPU] = str(self.pick(*sizes))
         if self.chance(0.5):
             requests["cpu"] = self.pick("250m", "1", "4")

@@ -119,7 +119,19 @@ class ApplyOutcome:
             "objects": list(self.objects),
             "errors": [error.to_result() for error in self.errors],
             "findings": [error.finding().to_result() for error in self.errors],
+            "failed_jobs": list(self.failed_jobs),
         }
+
+    @property
+    def failed_jobs(self) -> tuple[str, ...]:
+        """Return the Jobs that had failed already when they were applied: the failure of an earlier run."""
+        jobs = [item for item in self.objects if item.get("kind") == "Job"]
+        return tuple(str(job["metadata"]["name"]) for job in jobs if _failed(job))
+
+
+def _failed(job: K8sObject) -> bool:
+    conditions = (job.get("status") or {}).get("conditions") or ()
+    return any(item.get("type") == "Failed" and item.get("status") == "True" for item in conditions)
 
 
 def judge_answer(answer: Mapping[str, Any], objects: Sequence[K8sObject]) -> ApplyOutcome:

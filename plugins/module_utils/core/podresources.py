@@ -17,7 +17,7 @@ from typing import Any
 
 from .demand import K8sObject
 from .errors import InputError
-from .quantity import parse_quantity
+from .quantity import Quantity, parse_quantity
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -230,6 +230,15 @@ def _max(total: Amounts, other: Mapping[str, Amount]) -> None:
     for name, value in other.items():
         if value > total.get(name, 0) or name not in total:
             total[name] = value
+
+
+def written(resource: str, value: int) -> str:
+    """Write a whole amount as a quantity for people: ``1500m``, ``16Gi``, ``8``."""
+    if resource == CPU:
+        return str(Quantity(Fraction(value, 1000)))
+    if resource in (MEMORY, "ephemeral-storage") or resource.startswith(HUGEPAGES):
+        return str(Quantity(Fraction(value), "binary"))
+    return str(value)
 
 
 def sum_requests(pods: Iterable[K8sObject], *, bound: bool = False) -> dict[str, int]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from ..demand import PodDemand
 from ..keys import LABEL_DGD
+from ..podresources import written
 from .cluster import BoundPod, Cluster, Group
 from .model import PODS, labels_of, namespace_of
 from .report import Holdings, NodeRow
@@ -87,9 +88,9 @@ def holdings(
     )
 
 
-def shown_requests(group: Group) -> dict[str, int]:
-    """Return what a pod of the group asks for, without its pod place."""
-    return {name: value for name, value in sorted(group.requests.items()) if name != PODS}
+def shown_requests(group: Group) -> dict[str, str]:
+    """Return what a pod of the group asks for, as quantities, without its pod place."""
+    return {name: written(name, value) for name, value in sorted(group.requests.items()) if name != PODS}
 
 
 def rows(

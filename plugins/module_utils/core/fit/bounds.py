@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ..podresources import written
 from .model import PODS
 from .state import State
 
@@ -189,7 +190,7 @@ def _resources(
         if not sizes:
             continue
         nodes = [node for node in range(len(state.nodes)) if mask >> node & 1]
-        found = _whole(state, column, sizes, remaining, nodes, masks, names) or _blocks(
+        found = _blocks(state, column, sizes, remaining, nodes, masks, names) or _whole(
             state, column, sizes, remaining, nodes, masks, names
         )
         if found:
@@ -215,11 +216,11 @@ def _whole(
             return None
     resource = state.resources[column]
     what = "pod places" if resource == PODS else resource
-    return Shortage(
-        f"{names(list(sizes))} need {needed} {what} together; the {len(nodes)} nodes open to them have {usable} to use",
-        tuple(sizes),
-        resource,
+    text = (
+        f"{names(list(sizes))} need {written(resource, needed)} {what} together; the {len(nodes)} nodes open to them"
+        f" have {written(resource, usable)} to use"
     )
+    return Shortage(text, tuple(sizes), resource)
 
 
 def _blocks(
@@ -231,7 +232,8 @@ def _blocks(
     masks: dict[int, int],
     names: Names,
 ) -> Shortage | None:
-    for size in sorted(set(sizes.values()), reverse=True):
+    resource = state.resources[column]
+    for size in sorted(set(sizes.values()), reverse=True) if resource != PODS else ():
         large = [index for index, one in sizes.items() if one >= size]
         needed = sum(remaining[index] for index in large)
         open_to = 0
@@ -239,9 +241,11 @@ def _blocks(
             open_to |= masks[index]
         blocks = [state.free[node][column] // size for node in nodes if open_to >> node & 1]
         if sum(blocks) < needed:
-            resource = state.resources[column]
             holders = sum(1 for count in blocks if count)
-            text = f"{names(large)} need {needed} free blocks of {size} {resource}; {holders} nodes have {sum(blocks)}"
+            amount = written(resource, size)
+            text = (
+                f"{names(large)} need {needed} free blocks of {amount} {resource}; {holders} nodes have {sum(blocks)}"
+            )
             return Shortage(text, tuple(large), resource)
     return None
 

@@ -132,7 +132,7 @@ class Unplaced:
 
     component: str
     pods: tuple[str, ...]
-    requests: Mapping[str, int]
+    requests: Mapping[str, str]
     reasons: Mapping[str, int]
     message: str
 

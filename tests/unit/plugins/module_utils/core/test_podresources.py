@@ -14,6 +14,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.podresou
     scoring_requests,
     sum_requests,
     whole_amounts,
+    written,
 )
 
 GPU = "nvidia.com/gpu"
@@ -129,3 +130,11 @@ def test_sums_and_allocatable() -> None:
     assert sum_requests([pod(container(gpu=1)), pod(container(gpu=2, cpu="1"))]) == {GPU: 3, "cpu": 1000}
     assert whole_amounts({"cpu": "1500m", "memory": "1Ki", "pods": 110}) == {"cpu": 1500, "memory": 1024, "pods": 110}
     assert whole_amounts(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("resource", "value", "expected"),
+    [("cpu", 1500, "1500m"), ("cpu", 4000, "4"), ("memory", 16 * GI, "16Gi"), ("memory", 1000, "1k"), (GPU, 8, "8")],
+)
+def test_amounts_are_written_as_quantities(resource: str, value: int, expected: str) -> None:
+    assert written(resource, value) == expected
