@@ -61,10 +61,11 @@ options:
     description:
       - The release of the operator whose rules apply.
       - V(documented) is what the operator's own page of defaults says, V(1.1) and V(1.5) are what those releases do.
+        V(main) is V(1.5) with the changes known of the operator's main branch.
       - V(auto) takes the release of the operator seen in O(snapshot), else the newest one.
     type: str
     default: auto
-    choices: [auto, documented, "1.1", "1.5"]
+    choices: [auto, documented, "1.1", "1.5", main]
   pathway:
     description:
       - The kind of workload.
@@ -170,7 +171,7 @@ options:
       - Another release. RV(changes) then says what changes in the pods when the operator goes from
         O(operator_release) to it.
     type: str
-    choices: [documented, "1.1", "1.5"]
+    choices: [documented, "1.1", "1.5", main]
   refused:
     description:
       - What to do when the operator would refuse the DGD.
@@ -414,6 +415,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec impo
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.docker_secrets import SecretEntry
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.manifest import choose_dgd, documents_of
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render import RELEASES
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.rendering import (
     RenderOptions,
     RenderReport,
@@ -422,7 +424,6 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.renderin
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.snapshot import Snapshot
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.snapshots import load_snapshot
 
-RELEASES = ["documented", "1.1", "1.5"]
 CONFIG_TEXTS = (
     *("version", "nats_address", "etcd_address", "model_express_url", "prometheus_endpoint", "mpi_ssh_secret"),
     *("termination_delay", "restricted_namespace", "ingress_class", "ingress_host_suffix", "ingress_tls_secret"),
@@ -458,7 +459,7 @@ ARGS: dict[str, Any] = {
     },
     "snapshot": {"type": "raw"},
     "explain": {"type": "bool", "default": False},
-    "compare_to": {"type": "str", "choices": RELEASES},
+    "compare_to": {"type": "str", "choices": [*RELEASES]},
     "refused": {"type": "str", "default": "fail", "choices": ["fail", "report"]},
 }
 
