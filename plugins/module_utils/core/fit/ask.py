@@ -45,8 +45,9 @@ class Problem:
     def names(self, groups: Sequence[int]) -> str:
         """Return groups in words, by their components."""
         found = dict.fromkeys(
-            self.demands[self.groups[index].members[0]].component or self.demands[self.groups[index].members[0]].name
+            self.demands[member].component or self.demands[member].name
             for index in groups
+            for member in self.groups[index].members
         )
         return " and ".join(found)
 

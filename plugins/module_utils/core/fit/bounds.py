@@ -86,12 +86,28 @@ def _places(state: State, group: int, needed: int, copies: Sequence[int], names:
             total, key = loose + len(domains), term.key
     if total >= needed:
         return None
-    nodes = sum(1 for count in copies if count)
-    what = _described(state, group)
-    text = f"{names([group])} needs {needed} places for {what}; {nodes} nodes have {total}"
+    scarce, most = _scarcest(state, group, copies)
+    holders = sum(1 for count in copies if count)
+    if most < needed and not key:
+        total = min(total, most)
+    else:
+        scarce = _scarce(state, group)
+    what = f"{written(scarce, state.groups[group].requests[scarce])} {scarce}" if scarce else "a pod"
+    text = f"{names([group])} need {needed} places for {what}; {holders} nodes have {total}"
     if key:
-        text += f", one in each domain of {key} because its anti-affinity means itself"
-    return Shortage(text, (group,), _scarce(state, group))
+        text += f", one in each domain of {key} because the anti-affinity means the pods themselves"
+    return Shortage(text, (group,), scarce)
+
+
+def _scarcest(state: State, group: int, copies: Sequence[int]) -> tuple[str, int]:
+    """Return the resource of which the open nodes have fewest shares, and how many; of the equal ones the rarest."""
+    shares = []
+    for column, value in state.asked[group]:
+        resource = state.resources[column]
+        if resource != PODS:
+            total = sum(state.free[node][column] // value for node, count in enumerate(copies) if count)
+            shares.append((total, "/" not in resource, "gpu" not in resource, resource))
+    return (min(shares)[3], min(shares)[0]) if shares else ("", sum(copies))
 
 
 def _by_domain(state: State, key: str, copies: Sequence[int]) -> dict[str, int]:
@@ -128,7 +144,7 @@ def _spread_places(
             if len(most) < count.rule.min_domains:
                 why = f"there are {len(most)} domains of at least {count.rule.min_domains}"
             text = (
-                f"{names([group])} needs {remaining[group]} places; its topology spread over {count.rule.key}"
+                f"{names([group])} need {remaining[group]} places; the topology spread over {count.rule.key}"
                 f" leaves {total}, because {why}"
             )
             return Shortage(text, (group,), _scarce(state, group))
@@ -158,16 +174,11 @@ def _near_places(
             total = max(rooms.values(), default=0)
             what = "in its largest domain, and all of them must share one"
         else:
-            return Shortage(f"{names([group])} needs pods near it that neither stand nor come", (group,))
+            return Shortage(f"{names([group])} need pods near them that neither stand nor come", (group,))
         if total < needed:
-            text = f"{names([group])} needs {needed} places near each other by {term.key}; there are {total} {what}"
+            text = f"{names([group])} need {needed} places near each other by {term.key}; there are {total} {what}"
             return Shortage(text, (group,), _scarce(state, group))
     return None
-
-
-def _described(state: State, group: int) -> str:
-    scarce = _scarce(state, group)
-    return f"{state.groups[group].requests[scarce]} {scarce}" if scarce else "a pod"
 
 
 def _scarce(state: State, group: int) -> str:

@@ -50,7 +50,7 @@ def test_no_node_even_alone_tells_the_reasons() -> None:
 
 def test_too_few_places() -> None:
     assert proof([node("a"), node("b"), node("c", 4)], *many("w", 3, 8)) == (
-        f"w needs 3 places for 8 {GPU}; 2 nodes have 2"
+        f"w need 3 places for 8 {GPU}; 2 nodes have 2"
     )
 
 
@@ -72,13 +72,13 @@ def test_pod_places_count() -> None:
 def test_apart_from_itself_needs_a_domain_each() -> None:
     rule = {"labels": LABELS, "affinity": apart(ZONE, SELF)}
     text = proof([node(name, zone="x") for name in "abc"], *many("w", 2, 1, **rule))
-    assert text.endswith(f"one in each domain of {ZONE} because its anti-affinity means itself")
+    assert text.endswith(f"one in each domain of {ZONE} because the anti-affinity means the pods themselves")
 
 
 def test_the_emptiest_domain_bounds_the_others() -> None:
     rule = {"labels": LABELS, "topologySpreadConstraints": spread(ZONE, SELF)}
     text = proof([node("a", zone="x"), node("b", zone="y"), node("c", 0, zone="z")], *many("w", 3, 1, **rule))
-    assert text == f"w needs 3 places; its topology spread over {ZONE} leaves 2, because {ZONE}=z can hold 0"
+    assert text == f"w need 3 places; the topology spread over {ZONE} leaves 2, because {ZONE}=z can hold 0"
     few = {"labels": LABELS, "topologySpreadConstraints": spread(ZONE, SELF, minDomains=2)}
     assert "there are 1 domains of at least 2" in proof([node("a", zone="x")], *many("w", 2, 1, **few))
 
@@ -91,7 +91,7 @@ def test_required_affinity_keeps_pods_in_one_domain_or_finds_none() -> None:
     standing = {"nodes": zones, "pods": [bound("e", "a", 2, labels=LABELS)]}
     report = judge(standing, demands(*many("w", 1, 1, **together)), predict=False, explain=False)
     assert (
-        report.proof == f"w needs 1 places near each other by {ZONE}; there are 0 in the domains where such pods stand"
+        report.proof == f"w need 1 places near each other by {ZONE}; there are 0 in the domains where such pods stand"
     )
 
 
