@@ -74,7 +74,7 @@ class WatchSet:
         with self._changed:
             self._changed.wait_for(lambda: all(store.state != "pending" for store in self._stores), timeout=bound)
         for store in self._stores:
-            if store.watched.required and store.error is not None:
+            if store.watched.required and store.state != "observed" and store.error is not None:
                 raise store.error
 
     def stop(self) -> None:
@@ -121,7 +121,9 @@ class WatchSet:
                 self._report(store, "absent" if isinstance(error, Absent) else "forbidden", str(error), error)
                 return
             except KubeError as error:
-                self._report(store, "observed" if store.version else "error", str(error), error)
+                # A kind that was read stays read; before, what may pass is waited for until the start's bound.
+                state = "observed" if store.version else "pending" if error.retryable else "error"
+                self._report(store, state, str(error), error)
                 with self._changed:
                     self.restarts += 1
                 if not error.retryable:
