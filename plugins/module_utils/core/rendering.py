@@ -35,6 +35,7 @@ from .render.compare import Comparison, compare
 from .render.components import ComponentView, check_amounts, components_of, raw_components
 from .render.podcheck import check_pods
 from .render.releases import Choice, Gates, choose_gates, choose_release
+from .render.update import review_update, without_restart
 from .snapshot import Snapshot
 
 _CHECK = "render"
@@ -52,6 +53,12 @@ UNKNOWN_FIELD = Reason(
 )
 OPERATOR_WARNING = Reason(
     "render_operator_warning", _CHECK, "The operator accepts the DGD with a warning.", "See the message."
+)
+UPDATE_REFUSED = Reason(
+    "render_update_refused",
+    _CHECK,
+    "The operator would refuse to change the live DGD into this one.",
+    "Leave the field as it is in the live DGD, or delete that and create it anew.",
 )
 RELEASE_ASSUMED = Reason(
     "render_release_assumed",
@@ -169,7 +176,7 @@ class RenderReport:
 def render_document(document: Document, options: RenderOptions) -> RenderReport:
     """Render the DGD in ``document``; raise :class:`InputError` where the question itself makes no sense."""
     namespace = check_names(document, options.namespace)
-    snapshot = options.snapshot
+    asked, snapshot = document.data, options.snapshot
     operator = snapshot.operator if snapshot is not None else None
     release = choose_release(
         options.release, operator.release if operator else "", operator.evidence if operator else ""
@@ -177,10 +184,15 @@ def render_document(document: Document, options: RenderOptions) -> RenderReport:
     components = _components(document)
     gates = _gates(options, any(component.nodes > 1 for component in components))
     config = _config(release.value, options, gates)
+    live = _live(snapshot, document.name, namespace)
+    if live is not None and release.value not in ("1.1", "documented"):
+        document = replace(document, data=without_restart(document.data))
     result = _render(document, namespace, release.value, config, options)
     if not result.errors:
         check_amounts(document.data, document.place)
     findings = _findings(document, release, gates, result)
+    if live is not None and release.value != "documented":
+        findings = by_severity((*findings, *_update_findings(live, asked, release.value, config)))
     comparison = None
     if options.compare_to:
         other_config = _config(options.compare_to, options, gates)
@@ -197,6 +209,23 @@ def render_document(document: Document, options: RenderOptions) -> RenderReport:
         comparison=comparison,
         explain=options.explain,
     )
+
+
+def _live(snapshot: Snapshot | None, name: str, namespace: str) -> Mapping[str, Any] | None:
+    """Return the live DGD of this name, where the snapshot saw one."""
+    if snapshot is None or snapshot.namespace != namespace:
+        return None
+    return snapshot.find(keys.DGD_PLURAL, name)
+
+
+def _update_findings(
+    live: Mapping[str, Any], asked: Mapping[str, Any], release: str, config: OperatorConfig
+) -> Iterable[Finding]:
+    for refused in review_update(live, asked, release, config):
+        subject = (
+            f"component/{refused.component}" if refused.component else f"{keys.DGD_KIND}/{live['metadata']['name']}"
+        )
+        yield UPDATE_REFUSED.finding("fail", subject, _sentence(refused), (f"rule {refused.rule}",))
 
 
 def _components(document: Document) -> tuple[ComponentView, ...]:

@@ -59,6 +59,9 @@ def _alpha_rules(spec: Mapping[str, Any], release: str) -> Iterator[Problem]:
         yield from _alpha_checkpoint(service.get("checkpoint"), f"{path}.checkpoint", release)
         yield from _endpoint_picker(service.get("eppConfig"), f"{path}.eppConfig")
         yield from _extra_clients(service.get("gpuMemoryService") or {}, f"{path}.gpuMemoryService", "intraPod")
+        shadows = (service.get("failover") or {}).get("numShadows", 1)
+        if release == "1.1" and shadows > 1:
+            yield "above_maximum", f"{path}.failover.numShadows", f"at most 1 is allowed, found {shadows}"
 
 
 def _shared_memory(memory: Mapping[str, Any] | None, path: str, release: str) -> Iterator[Problem]:
