@@ -11,6 +11,7 @@ from typing import Any
 
 from .api import Origin
 from .rules import Rule, rule
+from .shapes import plain
 
 Path = tuple[str, ...]
 
@@ -28,13 +29,15 @@ class Notes:
 
     def note(self, path: Path, value: Any, rule_id: str) -> None:
         """Say that the rule ``rule_id`` puts ``value`` at ``path``; a later note at the same path replaces it."""
-        if self.on:
-            self.entries.append((path, value, rule_id))
+        if self.on:  # a copy: what is noted may be merged into later
+            self.entries.append((path, plain(value), rule_id))
 
     def env(self, container: str, variables: list[dict[str, Any]], rule_id: str) -> None:
         """Note injected variables of a container."""
         if self.on:
-            self.entries.extend((("containers", container, "env", item["name"]), item, rule_id) for item in variables)
+            self.entries.extend(
+                (("containers", container, "env", item["name"]), plain(item), rule_id) for item in variables
+            )
 
 
 @dataclass

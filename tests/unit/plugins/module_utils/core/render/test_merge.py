@@ -89,7 +89,7 @@ def test_merged_values_are_copies() -> None:
 
 def test_variables_are_sorted_by_bytes_and_the_later_entry_stands_whole() -> None:
     base = [{"name": "DYN_B", "value": "1"}, {"name": "DYNAMO_PORT", "value": "8000"}]
-    user = [
+    user: list[dict[str, Any]] = [
         {"name": "DYN_B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
         {"name": "a", "value": "1"},
         {"name": "A", "value": "1"},

@@ -270,7 +270,7 @@ class TestLabels:
     )
     def test_metrics(self, on_graph: str | None, on_service: str | None, expected: dict[tuple[str, str], bool]) -> None:
         key = "nvidia.com/enable-metrics"
-        made = service(**({"annotations": {key: on_service}} if on_service else {}))
+        made = service(annotations={key: on_service}) if on_service else service()
         graph = alpha({"Worker": made}, annotations={key: on_graph} if on_graph else None)
         seen = {
             (release, pathway): "nvidia.com/metrics-enabled"

@@ -87,7 +87,9 @@ def test_every_reason_is_told_apart() -> None:
     ],
 )
 def test_a01_liveness_depends_on_the_runtime_on_the_main_branch(image: str, override: str, threshold: int) -> None:
-    component = worker_component(**({"runtimeVersionOverride": override} if override else {}))
+    component = worker_component()
+    if override:
+        component["runtimeVersionOverride"] = override
     component["podTemplate"]["spec"]["containers"][0]["image"] = image
     later = container(accepted(beta([component]), "main"), "Worker")["livenessProbe"]
     assert later == {
