@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -446,7 +447,9 @@ def _answer(response: object) -> str:
         for name in ("content", "reasoning_content", "reasoning", "refusal"):
             if isinstance(message.get(name), str) and message[name].strip():
                 return str(message[name])
-    return _text(response)[:2000]
+    if response is None or isinstance(response, str):
+        return (response or "")[:2000]
+    return json.dumps(response, indent=1, ensure_ascii=False, default=str)[:2000]
 
 
 def _ledger(ledger: Mapping[str, Any]) -> LedgerPart | None:

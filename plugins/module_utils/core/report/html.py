@@ -90,7 +90,8 @@ def _findings(findings: Sequence[Finding]) -> str:
     body = "".join(_finding(finding) for finding in open_ones) or "<p>Every check passed.</p>"
     if passed:
         rows = [
-            (_e(finding.subject), _e(finding.message), f"<code>{_e(finding.reason_code)}</code>") for finding in passed
+            (_e(finding.subject), _e(finding.message), f'<code class="keep">{_e(finding.reason_code)}</code>')
+            for finding in passed
         ]
         table = _table("", ("Subject", "What was found", "Code"), rows)
         words = "1 check passed" if len(passed) == 1 else f"{len(passed)} checks passed"
@@ -220,7 +221,8 @@ def _ledger(ledger: LedgerPart) -> str:
         ("Changed knobs, proven live", ("Knob", "State", "Evidence"), ledger.evidence),
     ):
         if rows:
-            cells = [(_e(one), f"<code>{_e(_shortened(heads[1], two))}</code>", _e(three)) for one, two, three in rows]
+            mark = "code" if heads[1] in ("SHA-256", "Change") else "span"
+            cells = [(_e(a), f"<{mark}>{_e(_shortened(heads[1], b))}</{mark}>", _e(c)) for a, b, c in rows]
             body += f"<h3>{title}</h3>{_table('', heads, cells)}"
     return body
 
@@ -232,7 +234,8 @@ def _shortened(name: str, value: str) -> str:
 def _commands(commands: Sequence[str]) -> str:
     if not commands:
         return ""
-    return "<p>Either of these takes the deployment down:</p>" + "".join(
+    words = "This takes" if len(commands) == 1 else "Each of these takes"
+    return f"<p>{words} the deployment down:</p>" + "".join(
         f"<pre><code>{_e(command)}</code></pre>" for command in commands
     )
 

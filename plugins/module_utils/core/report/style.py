@@ -41,7 +41,7 @@ color:var(--card)}
 .fail{--c:var(--fail);--b:var(--fail-bg)}
 .verdict{color:var(--c);background:var(--b);border-color:color-mix(in srgb,var(--c) 35%,transparent)}
 .mark{background:var(--c)}
-dl.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(142px,1fr));gap:14px 24px;margin:22px 0 0}
+dl.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(134px,1fr));gap:14px 24px;margin:22px 0 0}
 dl.facts dt{color:var(--soft);font-size:.85rem}
 dl.facts dd{margin:0;font-weight:550}
 nav{margin:26px 0 0;padding:0;font-size:.94rem}
@@ -72,7 +72,7 @@ td{overflow-wrap:break-word}
 td code{overflow-wrap:anywhere}
 .num{font-variant-numeric:tabular-nums;white-space:nowrap}
 .right{text-align:right}
-.keep,.keep code{white-space:nowrap}
+.keep,.keep code,td code.keep{white-space:nowrap}
 .wide{grid-column:span 2}
 .lead{flex-basis:100%;margin:2px 0 0;color:var(--ink);font-size:.97rem}
 table+h3,table+table,.scroll+.scroll,.scroll+h3,.picture+.scroll,ul+.scroll{margin-top:24px}
@@ -94,7 +94,8 @@ background:var(--accent)}
 .talk .answer{justify-self:end;background:var(--b);border:1px solid color-mix(in srgb,var(--c) 25%,transparent)}
 .talk small{display:block;color:var(--soft);font-size:.8rem;margin-bottom:2px}
 footer{color:var(--soft);font-size:.87rem;margin-top:28px}
-@media (max-width:640px){.page{padding:24px 14px 48px}section{padding:18px 16px}h1{font-size:1.7rem}
+@media (max-width:640px){
+table{min-width:600px}.page{padding:24px 14px 48px}section{padding:18px 16px}h1{font-size:1.7rem}
 .verdict .counts{margin-left:0;flex-basis:100%}.timeline li{grid-template-columns:1fr auto}
 .timeline .track{grid-column:1/-1; margin-top:6px}.timeline .num:nth-child(4){display:none}}
 @media print{:root{--bg:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb;--code:#f3f3f3}body{font-size:10.5pt}
