@@ -110,4 +110,6 @@ requirements:
   - kubernetes >= 31.0.0
 notes:
   - The module refuses to run on an ambient current context. Give O(context) or O(host).
+  - Inside a pod give O(host=https://kubernetes.default.svc) with the mounted service account's token as O(api_key) and
+    its certificate as O(ca_cert).
 """

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from .docker_secrets import DATA_KEYS, SecretEntry
 from .findings import Finding, Outcome, Reason
 from .image_reference import ImageNameError, parse_image
-from .keyring import Keyring, Match, OperatorIndex, operator_index, why_not
+from .keyring import Keyring, Match, OperatorIndex, is_strict, operator_index, why_not
 from .podspecs import PodSpec, names_in
 
 Verdict = Literal["attached_and_used", "attached_not_usable", "usable_not_attached", "unknown"]
@@ -306,9 +306,18 @@ class _Judge:
         if tries:
             why = f"the kubelet tries {some(tuple(f'{item.secret} (key {item.registry})' for item in tries))}"
             return case.answer("attached_and_used", why, image.registry, kubelet=tries, **facts), case.finding(
-                ATTACHED_AND_USED, "pass", f"{use.image}: {why}."
+                ATTACHED_AND_USED, "pass", f"{use.image}: {why}.", self._condition(case.operator)
             )
         return self._without_credentials(case, image.registry, account_note, facts)
+
+    def _condition(self, operator: tuple[str, ...]) -> tuple[str, ...]:
+        """What a pass rests on that one namespace's secrets cannot show."""
+        if not operator or not is_strict(self.request.release):
+            return ()
+        return (
+            f"operator {self.request.release} attaches nothing new while a malformed docker secret stands in any "
+            f"namespace; only {self.request.namespace} was looked at",
+        )
 
     def _without_credentials(
         self, case: _Case, registry: str, account_note: str, facts: Mapping[str, Any]

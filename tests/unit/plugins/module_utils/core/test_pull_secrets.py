@@ -111,6 +111,8 @@ def test_the_first_release_is_blocked_by_a_malformed_secret() -> None:
     assert "blocked by the malformed ml/bad" in report.images[0].why
     assert found(report, "pull_index_blocked").outcome == "warn"
     assert judge(ImageUse(IMAGE), *secrets).images[0].verdict == "attached_and_used"
+    sound = found(judge(ImageUse(IMAGE), secrets[1], release="1.1"), "pull_attached_and_used")
+    assert "only ml was looked at" in sound.evidence[-1]
 
 
 def test_an_image_that_is_no_image() -> None:
