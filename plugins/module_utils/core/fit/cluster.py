@@ -49,6 +49,7 @@ _SPEC_KEYS = (
     "resourceClaims",
     "resources",
     "schedulerName",
+    "schedulingGates",
     "tolerations",
     "topologySpreadConstraints",
 )

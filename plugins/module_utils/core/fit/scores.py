@@ -122,7 +122,7 @@ class Scores:
                 for name in image.get("names") or ():
                     names[str(name)] = int(image.get("sizeBytes") or 0)
             held.append(names)
-            spread.update(names)
+            spread.update(names.keys())
         if not spread:
             return [None for _ in self.state.groups]
         return [self._image_scores(group.source, held, spread) for group in self.state.groups]
