@@ -119,6 +119,12 @@ options:
       kai_scheduler:
         description: Whether the KAI scheduler is switched on.
         type: bool
+      volcano_scheduler:
+        description: Whether the Volcano scheduler is switched on for Grove (1.5).
+        type: bool
+      istio:
+        description: Whether Istio is there (1.5).
+        type: bool
       inference_pool:
         description: Whether the Gateway API Inference Extension is installed.
         type: bool
@@ -428,7 +434,7 @@ CONFIG_TEXTS = (
     *("version", "nats_address", "etcd_address", "model_express_url", "prometheus_endpoint", "mpi_ssh_secret"),
     *("termination_delay", "restricted_namespace", "ingress_class", "ingress_host_suffix", "ingress_tls_secret"),
 )
-CONFIG_SWITCHES = ("grove", "lws", "dra", "kai_scheduler", "inference_pool", "checkpoint")
+CONFIG_SWITCHES = ("grove", "lws", "dra", "kai_scheduler", "volcano_scheduler", "istio", "inference_pool", "checkpoint")
 ARGS: dict[str, Any] = {
     **KUBE_ARGS,
     "src": {"type": "path"},
