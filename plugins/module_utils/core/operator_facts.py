@@ -18,6 +18,7 @@ from . import keys
 from .demand import K8sObject
 from .errors import InputError, shown
 from .image_reference import ImageNameError, parse_image
+from .podspecs import as_list
 
 #: Finds the operator's Deployment, whatever the Helm release is called.
 OPERATOR_SELECTOR = "app.kubernetes.io/part-of=dynamo-operator"
@@ -60,10 +61,14 @@ class OperatorFacts:
             release=str(data.get("release") or ""),
             evidence=str(data.get("evidence") or ""),
             namespace=str(data.get("namespace") or ""),
-            ready=data.get("ready"),
-            args=tuple(str(argument) for argument in data.get("args") or ()),
-            gates={gate: data.get(gate) for gate in GATES},
+            ready=_known(data.get("ready")),
+            args=tuple(str(argument) for argument in as_list(data.get("args"))),
+            gates={gate: _known(data.get(gate)) for gate in GATES},
         )
+
+
+def _known(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
 #: Gate to the API groups that open it, all of them.

@@ -9,6 +9,7 @@ few that Dynamo adds (``envFromSecret``, ``pvcs``, ``volumeMounts`` by claim) st
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -100,11 +101,15 @@ def _user(item: K8sObject, subject: str, path: str) -> str:
     parts = path.split(".")
     if parts[:2] == ["spec", "services"] and len(parts) > 2:
         return f"component {parts[2]}"
-    if len(parts) > 1 and parts[0] == "spec" and parts[1].startswith("components["):
-        index = int(parts[1][len("components[") : -1])
-        component = as_map(as_list(as_map(item.get("spec")).get("components"))[index])
-        return f"component {component.get('name') or index}"
-    return subject
+    found = _COMPONENT.match(path)
+    if found is None:
+        return subject
+    components = dict(enumerate(as_list(as_map(item.get("spec")).get("components"))))
+    component = as_map(components.get(int(found[1])))
+    return f"component {component.get('name') or found[1]}"
+
+
+_COMPONENT = re.compile(r"spec\.components\[(\d+)\]")
 
 
 # -- the walk ---------------------------------------------------------------------------------------------------------

@@ -177,6 +177,7 @@ class Snapshot:
                 raise InputError("must be text", where=where, field=name, found=shown(data.get(name)))
         kinds = _kind_states(data.get("kinds"), where)
         _check_lists(data, where)
+        _check_answers(data, where)
         return cls(
             data=data,
             namespace=data["namespace"],
@@ -228,6 +229,16 @@ def _check_lists(data: Mapping[str, Any], where: str) -> None:
             for part in ("spec", "status"):
                 if not isinstance(item.get(part) or {}, Mapping):
                     raise InputError("must be a mapping", where=where, field=f"{name}[{index}].{part}")
+
+
+def _check_answers(data: Mapping[str, Any], where: str) -> None:
+    """Check what was asked for by name, and what the server said to the dry runs."""
+    checked = data.get("checked") or {}
+    if not isinstance(checked, Mapping) or not all(isinstance(names, Mapping) for names in checked.values()):
+        raise InputError("must map kinds to names", where=where, field="checked", found=shown(checked))
+    for index, run in enumerate(data.get("dry_runs") or ()):
+        if not isinstance(run, Mapping) or not isinstance(run.get("outcome"), str):
+            raise InputError("must be a mapping with an outcome", where=where, field=f"dry_runs[{index}]")
 
 
 def unknown_kinds(names: Iterable[str]) -> list[str]:

@@ -66,6 +66,10 @@ def test_api_groups_are_unknown_where_discovery_failed() -> None:
         ({"secrets": [{"name": "s", "data": {"a": "planted"}}]}, "s.data: only name"),
         ({"operator": []}, None),
         ({"operator": ["x"]}, "saved.json: operator: must be a mapping"),
+        ({"checked": {"secrets": ["s"]}}, "saved.json: checked: must map kinds to names"),
+        ({"dry_runs": ["x"]}, "saved.json: dry_runs[0]: must be a mapping"),
+        ({"dry_runs": {"a": 1}}, "saved.json: dry_runs: must be a list"),
+        ({"operator": {"ready": "yes", "args": "x", "grove": 1}}, None),
         ({"api_groups": "x"}, "saved.json: api_groups: must be a list"),
     ],
 )
