@@ -10,7 +10,7 @@ the documentation's table and the tests are made from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -93,6 +93,16 @@ class Reason:
             evidence=tuple(evidence),
             remedy=self.remedy if remedy is None else remedy,
         )
+
+
+#: How many names a message writes out.
+SHOWN = 5
+
+
+def some(names: Sequence[str], separator: str = ", ") -> str:
+    """Write out the first few of many names and count the rest."""
+    more = f"{separator}and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return separator.join(names[:SHOWN]) + more
 
 
 def worst(findings: Iterable[Finding]) -> Outcome:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .docker_secrets import DATA_KEYS, SecretEntry
-from .findings import Finding, Outcome, Reason
+from .findings import SHOWN, Finding, Outcome, Reason, some
 from .image_reference import ImageNameError, parse_image
 from .keyring import Keyring, Match, OperatorIndex, is_strict, operator_index, why_not
 from .podspecs import PodSpec, names_in
@@ -23,8 +23,6 @@ Verdict = Literal["attached_and_used", "attached_not_usable", "usable_not_attach
 
 #: The service account of a pod that names none.
 DEFAULT_ACCOUNT = "default"
-#: How many secrets or reasons are written out in a message before the rest is counted.
-SHOWN = 5
 
 ATTACHED_AND_USED = Reason(
     "pull_attached_and_used",
@@ -231,12 +229,6 @@ def _grouped(uses: Iterable[ImageUse]) -> Iterator[tuple[ImageUse, ...]]:
             (use.image, use.declared, use.service_account, use.discovery, use.final, siblings), []
         ).append(use)
     return (tuple(group) for group in groups.values())
-
-
-def some(names: tuple[str, ...], separator: str = ", ") -> str:
-    """Write out the first few of many names and count the rest."""
-    more = f"{separator}and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return separator.join(names[:SHOWN]) + more
 
 
 @dataclass(frozen=True)

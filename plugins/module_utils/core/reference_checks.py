@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .demand import K8sObject
 from .docker_secrets import SecretEntry
-from .findings import Finding, Reason
+from .findings import SHOWN, Finding, Reason, some
 from .image_reference import ImageNameError, parse_image
 from .kinds import KINDS
 from .podspecs import as_list, as_map, subject_of
@@ -162,7 +162,6 @@ HF_SECRET, HF_KEY = "hf-token-secret", "HF_TOKEN"
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 #: Texts that stand for "put yours here": angle brackets, shell or template variables, my-tag, your-registry.
 _PLACEHOLDER = re.compile(r"[<>{}$]|(?:^|[/:_.-])(?:my|your)[-_.]|place-?holder|change-?me|replace-?me|\btodo\b", re.I)
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -255,10 +254,10 @@ def _judge_keys(
         return
     for key, users in needed.items():
         if key not in keys:
-            evidence = [*_users(users), f"keys: {_some(keys) or 'none'}"]
+            evidence = [*_users(users), f"keys: {some(keys) or 'none'}"]
             yield KEY_MISSING.finding("fail", subject, f"{subject} has no key {key}.", evidence)
     if from_env and name == HF_SECRET and HF_KEY not in keys:
-        evidence = [*_users(from_env), f"keys: {_some(keys) or 'none'}"]
+        evidence = [*_users(from_env), f"keys: {some(keys) or 'none'}"]
         yield HF_TOKEN_MISSING.finding("warn", subject, f"{subject} has no key {HF_KEY}.", evidence)
 
 
@@ -313,13 +312,9 @@ def _classes(snapshot: Snapshot) -> str:
     if not names:
         return "The cluster has no storage class; create one, or make a volume by hand."
     default = _default_class(snapshot)
-    return f"Name one of the cluster's storage classes: {_some(names)}" + (f" (default {default})." if default else ".")
+    return f"Name one of the cluster's storage classes: {some(names)}" + (f" (default {default})." if default else ".")
 
 
 def _users(references: Iterable[Reference]) -> tuple[str, ...]:
     texts = dict.fromkeys(f"{item.used_by}: {item.path}" if item.path else item.used_by for item in references)
-    return (*tuple(texts)[:_SHOWN], *([f"and {len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []))
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return (*tuple(texts)[:SHOWN], *([f"and {len(texts) - SHOWN} more"] if len(texts) > SHOWN else []))

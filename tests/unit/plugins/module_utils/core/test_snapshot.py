@@ -47,7 +47,7 @@ def test_existence_has_three_answers() -> None:
 
 
 def test_api_groups_are_unknown_where_discovery_failed() -> None:
-    assert snapshot(api_groups=["grove.io"]).api_groups == {"grove.io"}
+    assert snapshot(api_groups=["grove.io"]).api_groups == frozenset({"grove.io"})
     assert snapshot(states={"api_groups": "error"}).api_groups is None
 
 
