@@ -128,6 +128,17 @@ class Ground:
     def _names(self) -> set[tuple[str, str]]:
         return {(space, pod["metadata"]["name"]) for space in SPACES for pod in self.pods(space)}
 
+    def ready(self, case: Scenario) -> None:
+        """Clear the ground and build; what plays the kubelets can miss a node that comes back at once, so try again."""
+        for attempt in range(3):
+            self.clear()
+            try:
+                self.build(case)
+                return
+            except TimeoutError:
+                if attempt == 2:
+                    raise
+
     def build(self, case: Scenario) -> None:
         """Make nodes, volumes, claims and the pods that stand already; wait until all of it has settled."""
         for item in (*case.nodes, *(one for one in case.objects if one["kind"] == "PersistentVolume")):
@@ -138,7 +149,8 @@ class Ground:
         wait_until("cordon taints", lambda: all(map(_tainted, self.api.list(*KINDS["nodes"]))))
         for pod in case.existing:
             self.api.create(copy.deepcopy(pod))
-        wait_until("existing pods", lambda: self._running(len(case.existing)))
+        # A pod holds its node's room from its binding on; only what is to end has to run first.
+        wait_until("existing pods", lambda: self._running(set(case.phases)), 15)
         for pod in case.existing:
             phase = case.phases.get(pod["metadata"]["name"])
             if phase:
@@ -152,9 +164,9 @@ class Ground:
             wait_until("quota counted", self._quota_counted)
         self._claims_settled(case)
 
-    def _running(self, count: int) -> bool:
-        found = [pod for space in SPACES for pod in self.pods(space)]
-        return len(found) == count and all(pod["status"].get("phase") == "Running" for pod in found)
+    def _running(self, names: set[str]) -> bool:
+        found = [pod for space in SPACES for pod in self.pods(space) if pod["metadata"]["name"] in names]
+        return len(found) == len(names) and all(pod["status"].get("phase") == "Running" for pod in found)
 
     def _quota_counted(self) -> bool:
         pods = Counter(
@@ -281,8 +293,7 @@ def _group(name: str) -> str:
 def run_seed(ground: Ground, seed: int, tally: Tally, tell: Callable[[str], None]) -> None:
     """Run one seed and add what it shows."""
     case = scenario(seed)
-    ground.clear()
-    ground.build(case)
+    ground.ready(case)
     before = ground.snapshot()
     report = judge(case, before)
     names = {pod["metadata"]["name"] for pod in case.pending}
@@ -338,8 +349,7 @@ def _contradictions(
     if report.verdict == "fits":
         tally.witnesses += 1
         by_name = {pod["metadata"]["name"]: pod for pod in case.pending}
-        ground.clear()
-        ground.build(case)
+        ground.ready(case)
         refused = ground.pinned([(by_name[one.pod], one.node) for one in report.placements])
         if refused:
             yield f"the scheduler refuses our placement: {refused}"
