@@ -13,11 +13,13 @@ from typing import Any
 
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger import LEDGER_SCHEMA
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.smoke_reasons import ARTIFACT_SCHEMA
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.snapshot_schema import SNAPSHOT_SCHEMA
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "deployment_ledger.schema.json": LEDGER_SCHEMA,
     "smoke_test_artifact.schema.json": ARTIFACT_SCHEMA,
+    "snapshot.schema.json": SNAPSHOT_SCHEMA,
 }
 
 
