@@ -270,6 +270,11 @@ class _Reader:
             )
 
 
+def container_of(data: Mapping[str, Any], where: str = "container") -> ContainerView:
+    """Return the view of a pod's container."""
+    return _Reader(where, {}).container(data, "", str(data.get("name") or ""), {})
+
+
 def config_maps_of(objects: Iterable[K8sObject]) -> dict[str, Mapping[str, str]]:
     """Return the data of the ConfigMaps among a manifest's objects, by name."""
     return {

@@ -165,10 +165,10 @@ def _engine_knobs(component: ComponentView, found: dict[str, Knob]) -> str:
 
 
 def _env_knobs(prefix: str, env: Mapping[str, str], path: str) -> dict[str, Knob]:
-    return {prefix + name: Knob(_told(name, value), f"{path}: env {name}") for name, value in env.items()}
+    return {prefix + name: Knob(hidden(name, value), f"{path}: env {name}") for name, value in env.items()}
 
 
-def _told(name: str, value: str) -> str:
+def hidden(name: str, value: str) -> str:
     """Return a variable's value, or only its fingerprint where it might be a credential."""
     if value.startswith("<") or not _SECRET.search(name):
         return value
