@@ -279,6 +279,9 @@ def kubelet_url(key: str) -> Url | None:
 
 _KEY = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)?(?P<authority>[^/?#]*)(?P<path>[^?#]*)", re.DOTALL)
 
+#: What looks like user information in a place where a URL has none: ``//name@`` or ``name:password@``.
+_MAY_HOLD_PASSWORD = re.compile(r"//[^/]*@|:[^/]*@")
+
 
 def public_key(key: str) -> str | None:
     """Return the registry key without user name, password, query and fragment, which neither program looks at.
@@ -290,6 +293,6 @@ def public_key(key: str) -> str | None:
         return key
     public = (match["scheme"] or "") + match["authority"].rpartition("@")[2] + match["path"]
     readings: tuple[Callable[[str], object], ...] = (_host, kubelet_url)
-    if "@" in public or any(reading(key) != reading(public) for reading in readings):
+    if _MAY_HOLD_PASSWORD.search(public) or any(reading(key) != reading(public) for reading in readings):
         return None
     return public
