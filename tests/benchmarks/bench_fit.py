@@ -26,7 +26,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.snapshots imp
 from ansible_collections.inference_ops.dynamo.tests.benchmarks import fit_cluster
 from ansible_collections.inference_ops.dynamo.tests.benchmarks.fit_cluster import Plain
 
-SIZES = ((500, 5_000, 100), (1_000, 10_000, 200), (5_000, 50_000, 1_000))
+SIZES = ((500, 5_000, 100), (1_000, 10_000, 100), (5_000, 50_000, 100), (5_000, 50_000, 1_000))
 MOST_SECONDS = 5.0
 MOST_MIB = 1024
 #: A bit of room over strictly linear, for timer noise on the small size.

@@ -62,7 +62,8 @@ class Checker:
         self.where = {node.name: position for position, node in enumerate(cluster.nodes)}
         self.standing: list[_Standing] = []
         self.on_node: dict[int, list[_Standing]] = {}
-        self.in_namespace: dict[str, list[_Standing]] = {}
+        # By namespace and labels: pods with equal labels are meant by the same selectors.
+        self.alike: dict[str, dict[tuple[tuple[str, str], ...], list[_Standing]]] = {}
         self.anti: dict[Term, list[_Standing]] = {}
         # What a pod's own rules make of the nodes does not change while pods are placed.
         self.eligible: dict[str, tuple[dict[int, str], frozenset[str]]] = {}
@@ -95,7 +96,8 @@ class Checker:
     def _stand(self, one: _Standing) -> None:
         self.standing.append(one)
         self.on_node.setdefault(one.node, []).append(one)
-        self.in_namespace.setdefault(namespace_of(one.pod), []).append(one)
+        labels = tuple(labels_of(one.pod).items())
+        self.alike.setdefault(namespace_of(one.pod), {}).setdefault(labels, []).append(one)
         for term in one.affinity.apart:
             self.anti.setdefault(term, []).append(one)
 
@@ -195,9 +197,12 @@ class Checker:
     def _domains(self, pod: K8sObject, rule: Spread, hard: Sequence[Spread]) -> dict[str, int]:
         domain_of, domains = self._eligible(pod, rule, hard)
         counts = dict.fromkeys(domains, 0)
-        for one in self.in_namespace.get(namespace_of(pod), []) if rule.selector.requirements else []:
-            if one.node in domain_of and not metadata(one.pod).get("deletionTimestamp"):
-                counts[domain_of[one.node]] += 1 if rule.selector.matches(labels_of(one.pod)) else 0
+        for pods in self.alike.get(namespace_of(pod), {}).values() if rule.selector.requirements else ():
+            if not rule.selector.matches(labels_of(pods[0].pod)):
+                continue
+            for one in pods:
+                if one.node in domain_of and not metadata(one.pod).get("deletionTimestamp"):
+                    counts[domain_of[one.node]] += 1
         return counts
 
     def _eligible(self, pod: K8sObject, rule: Spread, hard: Sequence[Spread]) -> tuple[dict[int, str], frozenset[str]]:
@@ -220,7 +225,7 @@ class Checker:
         if affinity.near and not self._near(pod, affinity.near, node):
             return "pod affinity"
         for term in affinity.apart:
-            if self._domain_has(term, node, [one for one in self._meant_by(term) if self._means(term, one.pod)]):
+            if self._domain_has(term, node, self._meant_by([term])):
                 return "pod anti-affinity"
         for term, owners in self.anti.items():
             if self._means(term, pod) and self._domain_has(term, node, owners):
@@ -230,17 +235,21 @@ class Checker:
     def _near(self, pod: K8sObject, terms: Sequence[Term], node: NodeView) -> bool:
         if any(term.key not in node.labels for term in terms):
             return False
-        friends = [one for one in self._meant_by(terms[0]) if all(self._means(term, one.pod) for term in terms)]
+        friends = self._meant_by(terms)
         if all(self._domain_has(term, node, friends) for term in terms):
             return True
         known = any(term.key in self.nodes[one.node].labels for one in friends for term in terms)
         return not known and all(self._means(term, pod) for term in terms)
 
-    def _meant_by(self, term: Term) -> Sequence[_Standing]:
-        """Return the pods of the namespaces the term names, or all where it selects namespaces by label."""
-        if not term.namespace_selector.nothing:
-            return self.standing
-        return [one for namespace in term.namespaces for one in self.in_namespace.get(namespace, ())]
+    def _meant_by(self, terms: Sequence[Term]) -> list[_Standing]:
+        """Return the standing pods that every one of the terms means."""
+        return [
+            one
+            for kinds in self.alike.values()
+            for pods in kinds.values()
+            if all(self._means(term, pods[0].pod) for term in terms)
+            for one in pods
+        ]
 
     def _means(self, term: Term, pod: K8sObject) -> bool:
         return term.matches(namespace_of(pod), labels_of(pod), self.cluster.namespace_labels)

@@ -10,8 +10,9 @@ placement that exists is likely to be missed (fragmentation).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from .cluster import Cluster, Group
 from .model import ZONE
@@ -168,38 +169,38 @@ class Simulation:
     def _choose(self, group: int, draw: _Draw) -> int | None:
         if self.state.cluster_failure(group):
             return None
-        nodes = list(self._feasible(group))
-        if not nodes:
-            return None
-        if len(nodes) == 1:
-            return nodes[0][0]
-        totals = self.scores.total(group, [node for node, _own in nodes], [own for _node, own in nodes])
+        nodes, own = self._feasible(group)
+        if len(nodes) < 2:
+            return nodes[0] if nodes else None
+        totals = self.scores.total(group, nodes, own)
         best = max(totals)
-        ties = [node for (node, _own), total in zip(nodes, totals, strict=True) if total == best]
+        ties = [node for node, total in zip(nodes, totals, strict=True) if total == best]
         return ties[draw.below(len(ties))]
 
-    def _feasible(self, group: int) -> Iterator[tuple[int, int]]:
-        """Yield (node, own score) of the nodes that pass, as many as the scheduler looks for, from where it stopped."""
+    def _feasible(self, group: int) -> tuple[list[int], list[int]]:
+        """Return passing nodes and their own scores, as many as the scheduler looks for, from where it stopped."""
         order, count = self.order, len(self.order)
         wanted = nodes_to_find(count)
         cache, alone = self.cached[group], self.steady[group]
-        state, scores = self.state, self.scores
-        seen = found = 0
-        start = self.start
-        for offset in range(count):
-            node = order[(start + offset) % count]
+        passes, rate = self.state.passes_others, self._rate
+        nodes: list[int] = []
+        scores: list[int] = []
+        seen = 0
+        for node in chain(order[self.start :], order[: self.start]):
             seen += 1
             own = cache.get(node)
             if own is None:
-                own = scores.own(group, node) if state.has_room(group, node) else -1
-                cache[node] = own
-            if own < 0 or not (alone or state.passes_others(group, node)):
-                continue
-            yield node, own
-            found += 1
-            if found >= wanted:
-                break
-        self.start = (start + seen) % count
+                own = cache[node] = rate(group, node)
+            if own >= 0 and (alone or passes(group, node)):
+                nodes.append(node)
+                scores.append(own)
+                if len(nodes) >= wanted:
+                    break
+        self.start = (self.start + seen) % count if count else 0
+        return nodes, scores
+
+    def _rate(self, group: int, node: int) -> int:
+        return self.scores.own(group, node) if self.state.has_room(group, node) else -1
 
 
 def nodes_to_find(count: int) -> int:
