@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit import KINDS
 
 Plain = dict[str, Any]
 GPU = "nvidia.com/gpu"
@@ -79,11 +80,7 @@ def bound_pod(number: int, nodes: int) -> Plain:
 
 def snapshot(nodes: int, pods: int) -> Plain:
     """Return a snapshot with that many nodes and bound pods."""
-    kinds = (
-        "nodes pods namespaces persistentvolumeclaims persistentvolumes storageclasses resourcequotas limitranges"
-        " priorityclasses runtimeclasses"
-    ).split()
-    empty: Plain = {kind: [] for kind in kinds}
+    empty: Plain = {kind: [] for kind in KINDS}
     return {
         **empty,
         "schema": "inference_ops.dynamo/snapshot/v1",
@@ -91,7 +88,7 @@ def snapshot(nodes: int, pods: int) -> Plain:
         "context": "bench",
         "server_version": "v1.36.3",
         "namespace": NAMESPACE,
-        "kinds": {kind: {"state": "observed"} for kind in kinds},
+        "kinds": {kind: {"state": "observed"} for kind in KINDS},
         "nodes": [node(number) for number in range(nodes)],
         "pods": [bound_pod(number, nodes) for number in range(pods)],
         "api_requests": 0,

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from ..demand import PodDemand
+from ..demand import K8sObject, PodDemand
 from ..findings import Finding
 from ..keys import LABEL_DGD
 from . import report as reasons
@@ -142,6 +142,8 @@ def _doubts(case: _Case, problem: Problem) -> None:
             found.append("asks for devices by a device class, which is not judged")
         if any(kind in volume for volume in spec.get("volumes") or () for kind in _INLINE_DISKS):
             found.append("mounts a disk named in the pod, whose attachment is not judged")
+        if _needs_declared_feature(spec):
+            found.append("needs a feature that nodes declare (1.36), which is not judged")
         terms = (*group.affinity.near, *group.affinity.apart)
         wide = any(not term.namespace_selector.nothing and term.namespace_selector != EVERYTHING for term in terms)
         if wide and not readable(case.request.cluster, "namespaces"):
@@ -154,6 +156,14 @@ def _doubts(case: _Case, problem: Problem) -> None:
         if gated(group):
             text = f"{group.count} pods of {name} wait for their scheduling gates."
             case.findings.append(reasons.GATED.finding("warn", name, text))
+
+
+def _needs_declared_feature(spec: K8sObject) -> bool:
+    """Return whether the scheduler's NodeDeclaredFeatures looks at the pod: two features need a node that has them."""
+    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    rules = [rule for container in containers for rule in container.get("restartPolicyRules") or ()]
+    restarts = any(rule.get("action") == "RestartAllContainers" for rule in rules)
+    return restarts or bool(spec.get("hostNetwork") and spec.get("hostUsers") is False)
 
 
 def _elsewhere(case: _Case) -> bool:

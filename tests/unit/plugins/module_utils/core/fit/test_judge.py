@@ -122,6 +122,8 @@ def test_an_unread_cluster_is_unknown(kind: str) -> None:
     [
         {"resourceClaims": [{"name": "gpu"}]},
         {"volumes": [{"name": "d", "rbd": {"image": "i"}}]},
+        {"hostNetwork": True, "hostUsers": False},
+        {"initContainers": [{"name": "i", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]},
         {"affinity": apart(ZONE, {}, namespaceSelector={"matchLabels": {"a": "b"}})},
     ],
 )
