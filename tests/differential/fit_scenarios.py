@@ -100,7 +100,7 @@ class _Maker:
         for number in range(draw.randint(2, 7)):
             self.result.nodes.append(self._node(number))
         self._existing()
-        self.strictness = draw.choice((0.05, 0.15, 0.35, 0.8))
+        self.strictness = draw.choice((0.05, 0.1, 0.2, 0.35, 0.8))
         for group in range(draw.randint(1, 4)):
             self._group(group)
         self.strictness = 1.0
@@ -239,17 +239,24 @@ class _Maker:
         """Return how many pods the group has; scenarios that ask for little rarely ask for more than there is."""
         count = self.random.randint(1, 6)
         gpus = int(spec["containers"][0].get("resources", {}).get("limits", {}).get(GPU, 0))
-        if gpus and self.strictness < 0.3:
-            count = max(min(count, int(self.left * 0.8) // gpus), 1)
+        if gpus and self.strictness < 0.5:
+            count = max(min(count, int(self.left * 0.6) // gpus), 1)
         self.left -= count * gpus
         return count
+
+    def _open_nodes(self) -> list[Plain]:
+        return [node for node in self.result.nodes if not node["spec"]]
 
     def _main(self) -> Plain:
         requests: Plain = {}
         limits: Plain = {}
         if self.random.random() < 0.85:
-            sizes = (1, 1, 2, 2, 4, 8) if self.strictness > 0.3 else (1, 1, 1, 2, 2, 4)
-            limits[GPU] = str(self.pick(*sizes))
+            sizes: tuple[int, ...] = (1, 1, 2, 2, 4, 8)
+            if self.strictness < 0.5:  # only what some node that anybody may use has
+                rooms = [int(node["status"]["allocatable"].get(GPU, 0)) for node in self._open_nodes()]
+                sizes = tuple(size for size in (1, 1, 1, 2, 2, 4) if size <= max(rooms, default=0) // 2)
+            if sizes:
+                limits[GPU] = str(self.pick(*sizes))
         if self.chance(0.5):
             requests["cpu"] = self.pick("250m", "1", "4")
         elif self.chance(0.3, "limit without request"):
@@ -271,7 +278,7 @@ class _Maker:
             spec["containers"].append(_container({"cpu": "500m"}, {}, "second"))
         init = []
         if self.chance(0.1, "init container"):
-            init.append(_container({"cpu": self.pick("1", "6")}, {GPU: self.pick("1", "4")}, "init"))
+            init.append(_container({"cpu": self.pick("1", "6")}, {GPU: self.pick("1", "2", "4")}, "init"))
         if self.chance(0.1, "sidecar"):
             side = _container({"cpu": "500m"}, {GPU: "1"} if self.chance(0.5) else {}, "side")
             init.insert(self.random.randint(0, len(init)), {**side, "restartPolicy": "Always"})
@@ -423,7 +430,7 @@ class _Maker:
     # --- claims, quotas -------------------------------------------------------------------------------------------
 
     def _claims(self, group: int, namespace: str, count: int) -> Callable[[int], list[Plain]] | None:
-        kind = self.random.random()
+        kind = self.random.random() / max(self.strictness, 0.25) / 2
         base = f"s{self.result.seed}-c{group}"
         if kind < 0.05:
             self.result.features["claim bound to a zone"] += 1
