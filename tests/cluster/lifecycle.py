@@ -154,16 +154,16 @@ def child_environment() -> dict[str, str]:
 
 
 def start_operator(
-    folder: Path, kubeconfig: Path, context: str, release: str, pathway: str, image: str = "", *, nats: bool = True
+    folder: Path, kubeconfig: Path, context: str, release: str, pathway: str, image: str = "", *, real: bool = False
 ) -> int:
     """Start the stand-in for the cluster whose folder this is; returns its process id once it watches.
 
-    Without ``nats`` it is installed as with the platform chart's NATS switched off.
+    ``real``: containers run here, so workers register by themselves, and NATS is switched off since none runs.
     """
     ready, log = folder / "operator.ready", folder / "logs" / "operator.log"
     command = [sys.executable, "-m", f"{PACKAGE}.operator", "--kubeconfig", str(kubeconfig), "--context", context]
     command += ["--release", release, "--pathway", pathway, "--ready-file", str(ready), "--image", image]
-    command += [] if nats else ["--no-nats"]
+    command += ["--no-nats", "--real-workers"] if real else []
     pid = start_process(command, log, folder, child_environment())
     deadline = time.monotonic() + 30
     while not ready.exists():

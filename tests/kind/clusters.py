@@ -93,7 +93,7 @@ def up(name: str, release: str = "1.1") -> KindCluster:
     api = Api(kubeconfig, context)
     addons.install_apis(api, ("dynamo", "lws"), release)
     _advertise_gpus(api)
-    start_operator(folder, kubeconfig, context, release, "auto", SERVED_IMAGE, nats=False)
+    start_operator(folder, kubeconfig, context, release, "auto", SERVED_IMAGE, real=True)
     record = KindCluster(name, context, str(kubeconfig), node_image, os.environ.get("DOCKER_HOST", ""), started)
     (folder / "cluster.json").write_text(json.dumps(asdict(record), indent=2) + "\n")
     say(f"    ready in {time.monotonic() - began:.0f} s: --kubeconfig {kubeconfig} --context {context}")

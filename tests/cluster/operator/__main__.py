@@ -126,6 +126,7 @@ def main() -> None:
     parser.add_argument("--pathway", choices=PATHWAYS, default="auto")
     parser.add_argument("--ready-file", type=Path)
     parser.add_argument("--image", default="", help="what the operator's pod runs where containers are real")
+    parser.add_argument("--real-workers", action="store_true", help="containers run and register by themselves")
     parser.add_argument("--no-nats", action="store_true", help="the chart's NATS is switched off")
     args = parser.parse_args()
 
@@ -136,7 +137,8 @@ def main() -> None:
     groups = wait_until("the API server", lambda: groups_served(api))
     # As the real one decides at its start; LeaderWorkerSet counts only together with Volcano.
     lws = {keys.LWS_GROUP, keys.VOLCANO_GROUP} <= groups
-    settings = Settings(args.release, args.pathway, keys.GROVE_GROUP in groups, lws, not args.no_nats)
+    grove = keys.GROVE_GROUP in groups
+    settings = Settings(args.release, args.pathway, grove, lws, not args.no_nats, not args.real_workers)
     log(f"{settings}")
     announce(api, settings, args.image)
     work, kinds = Work(), [(settings.api_version, keys.DGD_KIND), ("apps/v1", "Deployment"), ("v1", "Pod")]

@@ -26,6 +26,7 @@ def announce(api: Api, settings: Settings, image: str = "") -> None:
     labels = {
         "app.kubernetes.io/name": "dynamo-operator",
         "app.kubernetes.io/instance": "dynamo-platform",
+        "app.kubernetes.io/part-of": "dynamo-operator",
         "app.kubernetes.io/version": version,
         "app.kubernetes.io/managed-by": "Helm",
         "control-plane": "controller-manager",

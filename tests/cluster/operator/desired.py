@@ -44,6 +44,7 @@ class Settings:
     grove: bool
     lws: bool
     nats: bool = True
+    plays_workers: bool = True
 
     @property
     def api_version(self) -> str:

@@ -16,6 +16,7 @@ from ..api import Api, ApiError
 from .desired import Desired, Settings, component_owner, desired_objects, with_owner
 from .groups import TEMPLATE_HASH, cliques_of_set, pods_of_clique, pods_of_lws
 from .status import component_states, condition, dgd_status, lws_state
+from .workers import registrations
 
 FINALIZER = "nvidia.com/finalizer"
 # Written by the controller at each change; all other annotations are the webhook's, at creation.
@@ -40,6 +41,7 @@ OWNED = (
 )
 READ = (
     ("apps/v1", "Deployment"),
+    ("apps/v1", "ReplicaSet"),
     ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
     ("grove.io/v1alpha1", "PodCliqueSet"),
     ("grove.io/v1alpha1", "PodCliqueScalingGroup"),
@@ -65,6 +67,7 @@ class Reconciler:
         self._api = api
         self._settings = settings
         self._version = settings.api_version
+        self._registered: set[str] = set()  # uids of pods
         # DGD → its uid and the generation whose children were applied without an error.
         self._applied: dict[tuple[str, str], tuple[str, int]] = {}
 
@@ -92,6 +95,8 @@ class Reconciler:
         children = self._children(dgd)
         if not errors:
             errors = self._make_groups(children)
+        if self._settings.plays_workers:
+            self._register(children["Pod"])
         self._report(dgd, children, errors)
         return not errors
 
@@ -215,6 +220,14 @@ class Reconciler:
     def _remove(self, present: list[Object], item: Object) -> None:
         self._api.delete(item)
         present.remove(item)
+
+    def _register(self, pods: Sequence[Object]) -> None:
+        """Write what ready workers would, once for each pod."""
+        for record in registrations(pods):
+            uid = record["metadata"]["ownerReferences"][0]["uid"]
+            if uid not in self._registered:
+                self._api.apply(record, MANAGER)
+                self._registered.add(uid)
 
     def _report(self, dgd: Object, children: dict[str, list[Object]], errors: Sequence[str]) -> None:
         spec = dgd["spec"]

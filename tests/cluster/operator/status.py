@@ -47,7 +47,8 @@ class ComponentState:
         }
 
 
-def _pod_ready(pod: Mapping[str, Any]) -> bool:
+def pod_ready(pod: Mapping[str, Any]) -> bool:
+    """Whether the pod's condition Ready is true."""
     conditions = (pod.get("status") or {}).get("conditions") or []
     return any(item["type"] == READY and item["status"] == "True" for item in conditions)
 
@@ -70,7 +71,7 @@ def _groups(pods: Iterable[Mapping[str, Any]], labels: Sequence[str]) -> dict[tu
     groups: dict[tuple[str, ...], list[bool]] = defaultdict(list)
     for pod in pods:
         own = pod["metadata"].get("labels") or {}
-        groups[tuple(own.get(label, "") for label in labels)].append(_pod_ready(pod))
+        groups[tuple(own.get(label, "") for label in labels)].append(pod_ready(pod))
     return groups
 
 
@@ -88,7 +89,7 @@ def lws_state(sets: Sequence[Mapping[str, Any]], pods: Sequence[Mapping[str, Any
 def clique_state(clique: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> ComponentState:
     name = clique["metadata"]["name"]
     own = [pod for pod in pods if (pod["metadata"].get("labels") or {}).get(f"{GROVE}/podclique") == name]
-    ready = sum(map(_pod_ready, own))
+    ready = sum(map(pod_ready, own))
     return ComponentState("PodClique", (name,), clique["spec"].get("replicas", 1), len(own), ready, len(own))
 
 

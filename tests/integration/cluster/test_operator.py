@@ -64,6 +64,8 @@ def test_an_aggregated_graph_gets_ready_and_goes(cluster: RunningCluster) -> Non
     assert [item["status"] for item in answer["conditions"] if item["type"] == "Ready"] == ["True"]
     assert answer["services"]["VllmWorker"]["readyReplicas"] == 2
     assert len(names(cluster, "v1", "Pod", namespace)) == 3
+    registered = names(cluster, dgd["apiVersion"], "DynamoWorkerMetadata", namespace)
+    assert sorted(registered) == sorted(name for name in names(cluster, "v1", "Pod", namespace) if "worker" in name)
     frontend = cluster.api.get("v1", "Service", namespace, "tiny-chat-agg-frontend")
     assert frontend is not None
     assert frontend["spec"]["ports"][0]["port"] == 8000
