@@ -68,6 +68,9 @@ options:
     type: str
     choices: [warn, fail]
     default: warn
+  compare_to:
+    description: Another release of the operator. C(render.changes) then says what it would change.
+    type: str
   time_limit:
     description: Seconds that the search for a placement may take.
     type: float
@@ -171,6 +174,7 @@ def _request(definitions: object, snapshot: object, options: Mapping[str, Any]) 
         findings=tuple(Finding.from_result(item) for item in _list(options.get("findings"), "findings", dict)),
         accepted=frozenset(_list(options.get("accepted"), "accepted", str)),
         unknown="fail" if options.get("unknown") == "fail" else "warn",
+        compare_to=str(to_plain(options.get("compare_to") or "")),
     )
 
 

@@ -54,6 +54,8 @@ class PlanRequest:
     findings: tuple[Finding, ...] = ()
     accepted: frozenset[str] = frozenset()
     unknown: Literal["warn", "fail"] = "warn"
+    #: Another release of the operator, to say what an upgrade would change; empty for none.
+    compare_to: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,9 @@ def make_plan(request: PlanRequest, *, clock: Callable[[], float], time_limit: f
     namespace = request.namespace or snapshot.namespace
     rendered = render_document(
         choose_dgd(documents_of(list(request.definitions), "the manifests")),
-        RenderOptions(namespace, request.release, request.pathway, request.config, snapshot=snapshot),
+        RenderOptions(
+            namespace, request.release, request.pathway, request.config, None, snapshot, compare_to=request.compare_to
+        ),
     )
     findings = [*request.findings, *rendered.findings]
     fit = None

@@ -157,3 +157,8 @@ def test_a_claim_of_the_manifests_counts_as_there() -> None:
 def test_manifests_without_a_deployment_are_refused() -> None:
     with pytest.raises(InputError, match="DynamoGraphDeployment"):
         plan([])
+
+
+def test_another_release_is_compared_where_asked() -> None:
+    assert plan([graph()], compare_to="1.5").to_result()["render"]["changes"]["to"] == "1.5"
+    assert "changes" not in plan([graph()]).to_result()["render"]
