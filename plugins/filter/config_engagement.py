@@ -10,9 +10,9 @@ name: config_engagement
 short_description: Show for each changed knob of a DGD where a running pod proves it live
 version_added: 0.1.0
 description:
-  - Compares a candidate's C(DynamoGraphDeployment) (DGD) with the previous one, and looks in the running pods for each knob
-    that differs. The proof is a field of each pod of the component (arguments, environment, image, resources, volumes,
-    the number of ready pods), or the words of its start-up log.
+  - Compares a candidate's C(DynamoGraphDeployment) (DGD) with the previous one, and looks in the running pods for
+    each knob that differs. The proof is a field of each pod of the component (arguments, environment, image,
+    resources, volumes, the number of ready pods), or the words of its start-up log.
   - A knob that a running pod shows with another value is C(fail); one that nothing shows is C(unknown).
   - Of a log line only the matching words are quoted.
 positional: previous, pods
@@ -50,8 +50,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(entries) for the ledger's C(config_engagement), each with C(component), C(knob), C(before), C(after), C(proven) and
-      C(evidence); C(findings) of the same, the worst first; C(verdict), the worst outcome.
+    - C(entries) for the ledger's C(config_engagement), each with C(component), C(knob), C(before), C(after),
+      C(proven) and C(evidence); C(findings) of the same, the worst first; C(verdict), the worst outcome.
   type: dict
 """
 

@@ -10,15 +10,15 @@ name: dgd_pinned_changes
 short_description: Say which pinned knobs a DGD changes against its baseline
 version_added: 0.1.0
 description:
-  - Compares two manifests of a C(DynamoGraphDeployment) (DGD) for each pinned knob, after both were brought to one form.
-    The API version, the spelling of flags (aliases, C(--x=1) and C(--x 1)), environment variables, shell commands and the
-    spelling of amounts make no difference.
-  - What cannot be told from the manifests, such as a flag whose value the shell computes, is C(unknown) and never called
-    unchanged.
-  - A pinned knob is written as the name of a knob (V(mode), V(precision), V(framework), V(model), V(replicas), V(nodes),
-    V(gpus), V(image), V(role), V(shared_memory), or any engine flag such as V(tensor_parallel_size) or
-    V(--max-model-len)), as a component's knob (V(Decode.replicas), V(Decode.env.UCX_TLS), V(Decode.args)), or as a path in
-    a manifest of either version (V(spec.services.Decode.replicas),
+  - Compares two manifests of a C(DynamoGraphDeployment) (DGD) for each pinned knob, after both were brought to one
+    form. The API version, the spelling of flags (aliases, C(--x=1) and C(--x 1)), environment variables, shell
+    commands and the spelling of amounts make no difference.
+  - What cannot be told from the manifests, such as a flag whose value the shell computes, is C(unknown) and never
+    called unchanged.
+  - A pinned knob is written as the name of a knob (V(mode), V(precision), V(framework), V(model), V(replicas),
+    V(nodes), V(gpus), V(image), V(role), V(shared_memory), or any engine flag such as V(tensor_parallel_size) or
+    V(--max-model-len)), as a component's knob (V(Decode.replicas), V(Decode.env.UCX_TLS), V(Decode.args)), or as a
+    path in a manifest of either version (V(spec.services.Decode.replicas),
     V(spec.components[Decode].podTemplate.spec.containers[main].image)).
 positional: baseline, pinned
 options:

@@ -10,8 +10,8 @@ name: worker_instance_id
 short_description: Compute the instance id that Dynamo gives the worker in a pod
 version_added: 0.1.0
 description:
-  - Returns the decimal instance id for the request header C(x-dynamo-worker-instance-id), by which a frontend that routes
-    directly knows its worker.
+  - Returns the decimal instance id for the request header C(x-dynamo-worker-instance-id), by which a frontend that
+    routes directly knows its worker.
   - It is computed from the pod's name as Dynamo does for Kubernetes discovery; nothing is asked.
 options:
   _input:
