@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,10 +54,7 @@ def raw_components(definition: Mapping[str, Any], where: str = "") -> Iterator[t
     for name, item in _mapping(spec.get("services"), "spec.services", where).items():
         path = f"spec.services[{name}]"
         yield str(name), _mapping(item, path, where), path
-    components = spec.get("components")
-    if components is not None and not isinstance(components, (list, tuple)):
-        raise InputError("a list is needed", where=where, field="spec.components", found=shown(components))
-    for index, item in enumerate(components or ()):
+    for index, item in enumerate(_list(spec.get("components"), "spec.components", where)):
         path = f"spec.components[{index}]"
         component = _mapping(item, path, where)
         yield str(component.get("name") or ""), component, path
@@ -106,7 +103,7 @@ def _main(item: Mapping[str, Any], path: str, where: str) -> Mapping[str, Any]:
         return _mapping(alpha["mainContainer"], f"{path}.extraPodSpec.mainContainer", where)
     template = _mapping(item.get("podTemplate"), f"{path}.podTemplate", where)
     spec = _mapping(template.get("spec"), f"{path}.podTemplate.spec", where)
-    for container in spec.get("containers") or ():
+    for container in _list(spec.get("containers"), f"{path}.podTemplate.spec.containers", where):
         if isinstance(container, Mapping) and container.get("name") == keys.MAIN_CONTAINER:
             return container
     return {}
@@ -138,6 +135,14 @@ def _whole(value: object, default: int, field: str, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
         raise InputError("a whole number is needed", where=where, field=field, found=shown(value))
     return int(value)
+
+
+def _list(value: object, field: str, where: str) -> Sequence[Any]:
+    if value is None:
+        return ()
+    if not isinstance(value, (list, tuple)):
+        raise InputError("a list is needed", where=where, field=field, found=shown(value))
+    return value
 
 
 def _mapping(value: object, field: str, where: str) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ Kinds are those of :mod:`.shapes`; Kubernetes' own pod types come from there. Af
 ``min= max=`` a number's limits; ``len=`` a text's least and greatest length; ``items=`` / ``props=`` how many at most;
 ``enum=`` the values allowed; ``default=`` what the API server fills in; ``re=`` a pattern of :data:`PATTERNS`;
 ``req`` must be given; ``key=`` the field by which list items are told apart; ``set`` items must differ;
-``since=`` the first release that has the field.
+``since=`` the first release that has the field; ``as=`` the type that Go reads a field as which the CRD leaves open.
 Source: ``api/v1alpha1`` and ``api/v1beta1`` of the operator, their kubebuilder markers.
 """
 
@@ -87,7 +87,11 @@ CheckpointJob: gmsClientContainers [s] set, podTemplate any
 Multinode: nodeCount i! min=2 default=2
 Restart: id s! len=1.., strategy RestartStrategy*
 RestartStrategy: type s enum=Sequential|Parallel default=Sequential, order [s]
-EPPConfig: configMapRef KeyRef*, config any
+EPPConfig: configMapRef KeyRef*, config any as=EndpointPicker
+EndpointPicker: apiVersion s, kind s, featureGates [s], plugins [PickerPlugin], schedulingProfiles [PickerProfile]
+PickerPlugin: name s, type s, parameters any
+PickerProfile: name s, plugins [PickerReference]
+PickerReference: pluginRef s, weight i*
 Identity: model s! len=1.., backendFramework s! enum=vllm|sglang|trtllm, dynamoVersion s,
   tensorParallelSize i min=1 default=1, pipelineParallelSize i min=1 default=1, dtype s, maxModelLen i min=1,
   extraParameters {s}
@@ -145,6 +149,7 @@ class Field:
     keys: tuple[str, ...] = ()
     unique: bool = False
     since: str = ""
+    decoded_as: str = ""
 
 
 Fields = Mapping[str, Field]
@@ -220,6 +225,7 @@ def _limit(name: str, value: str, kind: Kind) -> dict[str, Any]:
         "re": {"pattern": value},
         "key": {"keys": (value,)},
         "since": {"since": value},
+        "as": {"decoded_as": value},
         "req": {"required": True},
         "set": {"unique": True},
     }

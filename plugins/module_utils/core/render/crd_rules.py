@@ -103,6 +103,9 @@ def _endpoint_picker(config: Mapping[str, Any] | None, path: str) -> Iterator[Pr
     for key in ("plugins", "schedulingProfiles"):
         if not isinstance(structured.get(key), list):
             yield "epp_list_missing", f"{path}.{key}", "a list is needed"
+    for index, plugin in enumerate(structured.get("plugins") or ()):
+        if plugin is None:
+            yield "null_entry", f"{path}.plugins[{index}]", "a mapping is needed, found nothing"
     for number, profile in enumerate(structured.get("schedulingProfiles") or ()):
         place = f"{path}.schedulingProfiles[{number}].plugins"
         plugins = profile.get("plugins") if isinstance(profile, Mapping) else None

@@ -139,7 +139,9 @@ class _Decode:
         fields = self.types[kind.base].fields
         for key, item in value.items():
             if item is not None and key in fields:
-                yield from self._value(item, fields[key].kind, f"{path}.{key}", key)
+                field = fields[key]
+                wanted = Kind(field.decoded_as, pointer=True) if field.decoded_as else field.kind
+                yield from self._value(item, wanted, f"{path}.{key}", key)
 
 
 def _scalar(value: Any, base: str, path: str, name: str) -> Iterator[Problem]:

@@ -59,6 +59,12 @@ DECODE = [
     (on("spec/services", ["Worker"]), "type_mismatch", "spec.services"),
     (on("spec/services/Worker", 5), "type_mismatch", "spec.services[Worker]"),
     (on("metadata/labels", {"a": 1}), "type_mismatch", "metadata.labels[a]"),
+    (on(W + "eppConfig", {"config": True}), "type_mismatch", "spec.services[Worker].eppConfig.config"),
+    (
+        on(W + "eppConfig", {"config": {"plugins": [5]}}),
+        "type_mismatch",
+        "spec.services[Worker].eppConfig.config.plugins[0]",
+    ),
 ]
 
 
@@ -114,6 +120,11 @@ ALPHA_SCHEMA = [
         on(W + "eppConfig", {"config": {"plugins": []}}),
         "epp_list_missing",
         "spec.services[Worker].eppConfig.config.schedulingProfiles",
+    ),
+    (
+        on(W + "eppConfig", {"config": {"plugins": [None], "schedulingProfiles": []}}),
+        "null_entry",
+        "spec.services[Worker].eppConfig.config.plugins[0]",
     ),
     (
         on(W + "eppConfig", {"config": {"plugins": [], "schedulingProfiles": [{}]}}),

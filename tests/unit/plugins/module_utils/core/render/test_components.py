@@ -60,6 +60,10 @@ def test_defaults_and_other_gpu_names() -> None:
         ({"services": []}, "spec.services: a mapping is needed (found [])."),
         ({"services": {"W": 5}}, "spec.services[W]: a mapping is needed (found 5)."),
         ({"components": {}}, "spec.components: a list is needed (found {})."),
+        (
+            {"components": [{"podTemplate": {"spec": {"containers": 5}}}]},
+            "podTemplate.spec.containers: a list is needed",
+        ),
         ({"components": ["W"]}, "spec.components[0]: a mapping is needed (found 'W')."),
         ({"services": {"W": {"replicas": "2"}}}, "spec.services[W].replicas: a whole number is needed (found '2')."),
         ({"services": {"W": {"multinode": {"nodeCount": 1.5}}}}, "multinode.nodeCount: a whole number is needed"),
