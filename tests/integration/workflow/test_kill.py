@@ -17,7 +17,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from ansible_collections.inference_ops.dynamo.tests.cluster.testing import Options, RunningCluster, running_cluster
+from ansible_collections.inference_ops.dynamo.tests.cluster.testing import RunningCluster
 from ansible_collections.inference_ops.dynamo.tests.integration.workflow.play import DGD, ROOT, Play
 
 KILLS = int(os.environ.get("KILLS", "2"))
@@ -54,42 +54,40 @@ def told(ledger: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.cluster
-def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
-    with running_cluster(Options(serve=True)) as cluster:
-        extra = {"readiness_stable_for": 1}
-        undisturbed = Play(
-            cluster.kubeconfig, cluster.context, cluster.namespace("kill-none"), tmp_path / "none", extra
-        )
-        undisturbed.root.mkdir()
-        started = time.monotonic()
-        first = undisturbed.run("deploy")
-        whole = time.monotonic() - started
-        assert first.returncode == 0, first.stdout + first.stderr
-        wanted = told(undisturbed.ledger())
-        assert undisturbed.run("teardown", dynamo_dgd=DGD).returncode == 0
+def test_a_killed_run_goes_on_where_it_was(served_cluster: RunningCluster, tmp_path: Path) -> None:
+    cluster = served_cluster
+    extra = {"readiness_stable_for": 1}
+    undisturbed = Play(cluster.kubeconfig, cluster.context, cluster.namespace("kill-none"), tmp_path / "none", extra)
+    undisturbed.root.mkdir()
+    started = time.monotonic()
+    first = undisturbed.run("deploy")
+    whole = time.monotonic() - started
+    assert first.returncode == 0, first.stdout + first.stderr
+    wanted = told(undisturbed.ledger())
+    assert undisturbed.run("teardown", dynamo_dgd=DGD).returncode == 0
 
-        moments = random.Random(SEED)
-        for number in range(KILLS):
-            play = Play(
-                cluster.kubeconfig, cluster.context, cluster.namespace(f"kill-{number}"), tmp_path / f"{number}", extra
-            )
-            play.root.mkdir()
-            after = moments.uniform(0.05, 0.98) * whole
-            at_work = play.run_and_kill("deploy", after)
-            made = state(cluster, play.namespace)
-            again = play.run("deploy")
-            print(f"kill {number + 1} of {KILLS} after {after:.1f} s, at work: {at_work}, rerun: {again.returncode}")
-            assert again.returncode == 0, again.stdout + again.stderr
-            ledger = play.ledger()
-            jsonschema.validate(ledger, SCHEMA)
-            assert told(ledger) == wanted
-            ended = state(cluster, play.namespace)
-            assert set(ended) == {f"{kind}/{name}" for _version, kind, name in MADE}
-            # Nothing was applied twice with another content, and nothing that was there was made anew.
-            assert all(generation == 1 for _uid, generation in ended.values()), ended
-            assert made.items() <= ended.items()
-            assert play.run("teardown", dynamo_dgd=DGD).returncode == 0
-            # Its volume is needed by the next one.
-            claim = cluster.api.get("v1", "PersistentVolumeClaim", play.namespace, "model-cache")
-            assert claim is not None
-            cluster.api.delete(claim)
+    moments = random.Random(SEED)
+    for number in range(KILLS):
+        play = Play(
+            cluster.kubeconfig, cluster.context, cluster.namespace(f"kill-{number}"), tmp_path / f"{number}", extra
+        )
+        play.root.mkdir()
+        after = moments.uniform(0.05, 0.98) * whole
+        at_work = play.run_and_kill("deploy", after)
+        made = state(cluster, play.namespace)
+        again = play.run("deploy")
+        print(f"kill {number + 1} of {KILLS} after {after:.1f} s, at work: {at_work}, rerun: {again.returncode}")
+        assert again.returncode == 0, again.stdout + again.stderr
+        ledger = play.ledger()
+        jsonschema.validate(ledger, SCHEMA)
+        assert told(ledger) == wanted
+        ended = state(cluster, play.namespace)
+        assert set(ended) == {f"{kind}/{name}" for _version, kind, name in MADE}
+        # Nothing was applied twice with another content, and nothing that was there was made anew.
+        assert all(generation == 1 for _uid, generation in ended.values()), ended
+        assert made.items() <= ended.items()
+        assert play.run("teardown", dynamo_dgd=DGD).returncode == 0
+        # Its volume is needed by the next one.
+        claim = cluster.api.get("v1", "PersistentVolumeClaim", play.namespace, "model-cache")
+        assert claim is not None
+        cluster.api.delete(claim)

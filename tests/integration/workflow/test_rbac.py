@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.inference_ops.dynamo.tests.cluster.testing import Options, RunningCluster, running_cluster
+from ansible_collections.inference_ops.dynamo.tests.cluster.testing import RunningCluster
 from ansible_collections.inference_ops.dynamo.tests.integration.workflow.play import DGD, ROOT, Play
 
 ROLE = ROOT / "docs" / "rbac" / "namespace-role.yaml"
@@ -41,27 +41,27 @@ def namespaced_kubeconfig(cluster: RunningCluster, namespace: str, folder: Path)
 
 
 @pytest.mark.cluster
-def test_a_namespaced_identity_deploys_and_takes_down(tmp_path: Path) -> None:
-    with running_cluster(Options(serve=True)) as cluster:
-        namespace = cluster.namespace("narrow")
-        root = tmp_path / "root"
-        root.mkdir()
-        kubeconfig = namespaced_kubeconfig(cluster, namespace, tmp_path)
-        play = Play(kubeconfig, cluster.context, namespace, root, {"readiness_stable_for": 1})
+def test_a_namespaced_identity_deploys_and_takes_down(served_cluster: RunningCluster, tmp_path: Path) -> None:
+    cluster = served_cluster
+    namespace = cluster.namespace("narrow")
+    root = tmp_path / "root"
+    root.mkdir()
+    kubeconfig = namespaced_kubeconfig(cluster, namespace, tmp_path)
+    play = Play(kubeconfig, cluster.context, namespace, root, {"readiness_stable_for": 1})
 
-        done = play.run("deploy")
-        assert done.returncode == 0, done.stdout + done.stderr
-        ledger = play.ledger()
-        assert ledger["status"] == "succeeded"
-        limitations = " ".join(entry["message"] for entry in ledger["limitations"])
-        for kind in ("nodes", "storageclasses", "customresourcedefinitions"):
-            assert kind in limitations
-        plan = json.loads((root / "plan.json").read_text(encoding="utf-8"))
-        # What could not be read is unknown, and never counts as enough.
-        assert (plan["verdict"], plan["outcome"]) == ("unknown", "unknown")
+    done = play.run("deploy")
+    assert done.returncode == 0, done.stdout + done.stderr
+    ledger = play.ledger()
+    assert ledger["status"] == "succeeded"
+    limitations = " ".join(entry["message"] for entry in ledger["limitations"])
+    for kind in ("nodes", "storageclasses", "customresourcedefinitions"):
+        assert kind in limitations
+    plan = json.loads((root / "plan.json").read_text(encoding="utf-8"))
+    # What could not be read is unknown, and never counts as enough.
+    assert (plan["verdict"], plan["outcome"]) == ("unknown", "unknown")
 
-        strict = play.run("deploy", preflight_unknown="fail")
-        assert strict.returncode == 2, strict.stdout + strict.stderr
+    strict = play.run("deploy", preflight_unknown="fail")
+    assert strict.returncode == 2, strict.stdout + strict.stderr
 
-        assert play.run("teardown", dynamo_dgd=DGD).returncode == 0
-        assert cluster.api.list("nvidia.com/v1alpha1", "DynamoGraphDeployment", namespace) == []
+    assert play.run("teardown", dynamo_dgd=DGD).returncode == 0
+    assert cluster.api.list("nvidia.com/v1alpha1", "DynamoGraphDeployment", namespace) == []
