@@ -174,6 +174,10 @@ prediction:
     pending: {description: Names of the pods left pending in the most usual run., type: list, elements: str}
     gated: {description: Names of the pods that wait for their scheduling gates., type: list, elements: str}
     may_preempt: {description: Names of the pods that would try to evict others., type: list, elements: str}
+    incomplete_gangs:
+      description: Names of the gangs of which some members would find a node, but fewer than the gang needs at once.
+      type: list
+      elements: str
 holdings:
   description: GPUs held by bound pods, by resource name.
   returned: success
@@ -210,7 +214,7 @@ nodes:
   type: list
   elements: dict
 findings:
-  description: The findings.
+  description: The findings, the worst first.
   returned: success
   type: list
   elements: dict

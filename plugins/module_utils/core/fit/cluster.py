@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from ..demand import Gang, K8sObject
+from ..keys import LABEL_SELECTOR
 from ..podresources import pod_requests, whole_amounts
 from .model import (
     NO_AFFINITY,
@@ -234,7 +235,10 @@ def group_pods(
 ) -> tuple[Group, ...]:
     """Group pods that no filter and no score can tell apart, in the order in which each group first appears."""
     compiled = [(affinity_of(pod), spreads_of(pod)) for pod in pods]
-    keys = selector_keys(compiled) | selector_keys((affinity, ()) for _pod, affinity in cluster.rules)
+    # The default spread scores count by the operator's selector label.
+    keys = (
+        {LABEL_SELECTOR} | selector_keys(compiled) | selector_keys((affinity, ()) for _pod, affinity in cluster.rules)
+    )
     positions: dict[str, list[int]] = defaultdict(list)
     for position, pod in enumerate(pods):
         gangs = packs[position] if packs else ()
@@ -263,7 +267,7 @@ def group_pods(
     return tuple(groups)
 
 
-def _identity(pod: K8sObject, keys: frozenset[str], gangs: Sequence[Gang]) -> str:
+def _identity(pod: K8sObject, keys: Set[str], gangs: Sequence[Gang]) -> str:
     spec = pod.get("spec") or {}
     labels = labels_of(pod) or NO_LABELS
     return json.dumps(

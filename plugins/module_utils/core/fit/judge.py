@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from ..demand import K8sObject, PodDemand
-from ..findings import Finding
+from ..findings import Finding, by_severity
 from ..keys import LABEL_DGD
 from . import report as reasons
 from .account import gpus, held, holdings, message, of_dgds, rows, shown_requests
@@ -250,7 +250,8 @@ def _report(
         nodes=rows(state, problem.demands, owners.run, steps),
         states=found.states,
     )
-    return replace(result, findings=(*_verdict_findings(problem, result), *case.findings, *_shared(problem, found)))
+    findings = by_severity([*_verdict_findings(result), *case.findings, *_shared(problem, found)])
+    return replace(result, findings=findings)
 
 
 def _placements(problem: Problem, steps: Iterable[tuple[int, int]]) -> tuple[Placement, ...]:
@@ -290,7 +291,17 @@ def _prediction(case: _Case, problem: Problem, found: Prediction | None) -> Pred
         pending=named(found.usual.left),
         gated=waiting,
         may_preempt=named(found.may_preempt),
+        incomplete_gangs=_incomplete(problem, found.usual.left),
     )
+
+
+def _incomplete(problem: Problem, left: Iterable[int]) -> tuple[str, ...]:
+    """Return the gangs of which some members found a node, but fewer than it needs at once."""
+    needed = {gang.name: gang.min_members for demand in problem.demands for gang in demand.gangs}
+    members = Counter(gang.name for demand in problem.demands for gang in demand.gangs)
+    missing = Counter(gang.name for member in left for gang in problem.demands[member].gangs)
+    placed = {name: members[name] - missing[name] for name in needed}
+    return tuple(name for name, least in needed.items() if 0 < placed[name] < least)
 
 
 def _leftover(problem: Problem, found: Answer) -> tuple[Pending, ...]:
@@ -318,9 +329,12 @@ def _unplaced(problem: Problem, pending: Pending) -> Unplaced:
     )
 
 
-def _verdict_findings(problem: Problem, result: FitReport) -> list[Finding]:
+def _verdict_findings(result: FitReport) -> list[Finding]:
     subject = "pods"
     found: list[Finding] = []
+    for name in result.prediction.incomplete_gangs:
+        text = f"The default scheduler would place some pods of {name}, but not as many as it needs at once."
+        found.append(reasons.GANG.finding("warn", name, text))
     if result.verdict == "fits":
         nodes = len({one.node for one in result.placements})
         text = f"All {len(result.placements)} pods can be placed at the same time, on {nodes} nodes."

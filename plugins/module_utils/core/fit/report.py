@@ -67,6 +67,12 @@ GATED = Reason(
     "Pods wait for scheduling gates before they are scheduled.",
     "Whoever set the gates has to remove them.",
 )
+GANG = Reason(
+    "fit_gang_incomplete",
+    CHECK,
+    "The default scheduler would place only some members of a gang, which then hold GPUs and wait.",
+    "Use a scheduler that places gangs whole, or apply when there is room for all members.",
+)
 SHARED = Reason(
     "fit_shared_gpu",
     CHECK,
@@ -90,6 +96,7 @@ REASONS: tuple[Reason, ...] = (
     QUOTA_UNKNOWN,
     REFUSED,
     GATED,
+    GANG,
     SHARED,
     VOLUME,
 )
@@ -148,6 +155,7 @@ class PredictionReport:
     pending: tuple[str, ...] = ()
     gated: tuple[str, ...] = ()
     may_preempt: tuple[str, ...] = ()
+    incomplete_gangs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

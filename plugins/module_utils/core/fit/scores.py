@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..demand import K8sObject
+from ..keys import LABEL_SELECTOR
 from ..podresources import CPU, MEMORY, pod_requests, scoring_requests
 from .cluster import BoundPod, Group
-from .model import HOSTNAME, Affinity, Spread, Term, labels_of, namespace_of
-from .selectors import Labels, tolerates, untolerated
+from .model import HOSTNAME, ZONE, Affinity, Spread, Term, labels_of, namespace_of
+from .selectors import Labels, Requirement, Selector, tolerates, untolerated
 from .state import State, matches_node
 
 TOP = 100
@@ -25,6 +26,9 @@ _MIB = 2**20
 _IMAGE_LEAST, _IMAGE_MOST = 23 * _MIB, 1000 * _MIB
 #: How much the required affinity of a standing pod towards the new one weighs.
 _HARD_AFFINITY_WEIGHT = 1
+
+#: Kubernetes' system defaults (``podtopologyspread`` ``systemDefaultConstraints``).
+_DEFAULT_SPREADS = ((HOSTNAME, 3), (ZONE, 5))
 
 Standing = tuple[str, Labels, int, bool, Affinity]
 """Namespace, labels, node, terminating, rules of a standing pod."""
@@ -46,7 +50,7 @@ class Scores:
         self.taints = [self._taints(group) for group in state.groups]
         self.preferred = [self._preferred(group) for group in state.groups]
         self.images = self._images()
-        self.soft = [[rule for rule in group.spreads if not rule.hard] for group in state.groups]
+        self.soft = [soft_spreads(group) for group in state.groups]
         self._rules = [group.affinity for group in state.groups]
         self.topological = [self._topological(index) for index in range(len(state.groups))]
         self.standing: list[Standing] = []
@@ -222,15 +226,17 @@ class Scores:
     def _spread(self, group: int, nodes: Sequence[int]) -> list[int]:
         rules = self.soft[group]
         labels = [self.state.nodes[node].labels for node in nodes]
-        ignored = [any(rule.key not in one for rule in rules) for one in labels]
+        # The defaults do not ask a node to have all labels, a pod's own constraints do.
+        own = bool(self.state.groups[group].spreads)
+        ignored = [own and any(rule.key not in one for rule in rules) for one in labels]
         raw = [0.0] * len(nodes)
         for rule in rules:
-            domains = {one[rule.key] for one, out in zip(labels, ignored, strict=True) if not out}
+            domains = {one.get(rule.key, "") for one, out in zip(labels, ignored, strict=True) if not out}
             size = len(nodes) - sum(ignored) if rule.key == HOSTNAME else len(domains)
             weight = math.log(size + 2)
             counts = self._spread_counts(group, rule, rules)
             for position, (node, one) in enumerate(zip(nodes, labels, strict=True)):
-                if not ignored[position]:
+                if not ignored[position] and rule.key in one:
                     where = node if rule.key == HOSTNAME else one[rule.key]
                     raw[position] += counts.get(where, 0) * weight + rule.max_skew - 1
         rounded = [math.floor(value + 0.5) for value in raw]
@@ -251,7 +257,7 @@ class Scores:
                 continue
             view = self.state.nodes[node]
             if rule.key != HOSTNAME and (
-                any(each.key not in view.labels for each in rules)
+                any(each.key not in view.labels for each in (rules if one.spreads else [rule]))
                 or (rule.honor_affinity and not matches_node(one, view))
                 or (rule.honor_taints and untolerated(view.taints, one.rules.tolerations) is not None)
             ):
@@ -259,6 +265,18 @@ class Scores:
             where = node if rule.key == HOSTNAME else view.labels[rule.key]
             counts[where] = counts.get(where, 0) + 1
         return counts
+
+
+def soft_spreads(group: Group) -> list[Spread]:
+    """Return the constraints that only score.
+
+    A pod without any gets the scheduler's own ones, over what its ReplicaSet selects: for Dynamo's Deployments the
+    operator's selector label. Other pods' owners select by labels that no pod shows, so they are left without.
+    """
+    if group.spreads or LABEL_SELECTOR not in group.labels:
+        return [rule for rule in group.spreads if not rule.hard]
+    selector = Selector((Requirement(LABEL_SELECTOR, "In", frozenset((group.labels[LABEL_SELECTOR],))),))
+    return [Spread(key, skew, 1, selector, True, False, False) for key, skew in _DEFAULT_SPREADS]
 
 
 def _scoring(pod: BoundPod) -> tuple[int, int]:

@@ -238,7 +238,7 @@ def test_quotas_that_were_not_read_are_said_so() -> None:
     kinds = {kind: {"state": "observed"} for kind in ("nodes", "pods", "limitranges")}
     snapshot = {"nodes": [node("a")], "kinds": {**kinds, "resourcequotas": {"state": "forbidden"}}}
     report = judge(snapshot, demands(*many("w", 1, 1)))
-    assert (report.verdict, codes(report)) == ("fits", ["fit_fits", "fit_quota_unknown"])
+    assert (report.verdict, codes(report)) == ("fits", ["fit_quota_unknown", "fit_fits"])
     elsewhere = {"nodes": [node("a")], "namespace": "another"}
     assert codes(judge(elsewhere, demands(*many("w", 1, 1)))).count("fit_quota_unknown") == 2
 
@@ -323,8 +323,8 @@ def test_a_fit_the_scheduler_would_miss() -> None:
     assert report.verdict == "fits"
     assert report.prediction.pending == ("large-0",)
     assert (report.prediction.runs, report.prediction.all_placed) == (16, 0)
-    assert codes(report) == ["fit_fits", "fit_prediction_pending"]
-    assert report.findings[1].outcome == "warn"
+    assert codes(report) == ["fit_prediction_pending", "fit_fits"]
+    assert report.findings[0].outcome == "warn"
     assert report.unplaced[0].component == "large"
 
 
@@ -342,10 +342,20 @@ def test_gates_and_other_schedulers() -> None:
     )
 
 
+def test_a_gang_of_which_the_scheduler_would_place_a_part() -> None:
+    ganged = tuple(in_gang(one, "group", 3) for one in demands(*many("w", 3, 8)))
+    report = judge({"nodes": [node("a"), node("b")]}, ganged)
+    assert report.verdict == "does_not_fit"
+    assert report.prediction.incomplete_gangs == ("group",)
+    assert codes(report) == ["fit_does_not_fit", "fit_gang_incomplete"]
+    none = judge({"nodes": [node("a", 4)]}, ganged)
+    assert none.prediction.incomplete_gangs == ()
+
+
 def test_shares_of_a_gpu_may_be_one_gpu() -> None:
     shared = node("a", 4, labels={"nvidia.com/gpu.sharing-strategy": "time-slicing"})
     report = judge({"nodes": [shared]}, demands(*many("w", 1, 2)))
-    assert (report.verdict, codes(report)) == ("fits", ["fit_fits", "fit_shared_gpu"])
+    assert (report.verdict, codes(report)) == ("fits", ["fit_shared_gpu", "fit_fits"])
     assert codes(judge({"nodes": [shared]}, demands(*many("w", 2, 1)))) == ["fit_fits"]
     by_product = node("a", 4, labels={"nvidia.com/gpu.product": "NVIDIA-A100-SHARED"})
     assert "fit_shared_gpu" in codes(judge({"nodes": [by_product]}, demands(*many("w", 1, 2))))

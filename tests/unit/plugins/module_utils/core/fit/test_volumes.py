@@ -209,7 +209,7 @@ def test_planned_claims() -> None:
     assert judge(cluster([], []), demands(mounting("p-0", "c"))).verdict == "does_not_fit"
     many = planned(claim("c", "soon", mode="ReadWriteMany"))
     assert many.verdict == "fits"
-    assert [one.reason_code for one in many.findings] == ["fit_fits", "fit_volume_assumed"]
+    assert [one.reason_code for one in many.findings] == ["fit_volume_assumed", "fit_fits"]
     assert planned(claim("c", "soon")).verdict == "unknown"
     assert planned(claim("c", "never")).verdict == "does_not_fit"
     static = planned(claim("c", "never"), volume("v", "never", host="b"))
