@@ -138,10 +138,11 @@ def pin(graph: Graph, component: Component) -> None:
             "startupPolicy": wanted.get("startupPolicy") or "Immediate",
             "deletionPolicy": wanted.get("deletionPolicy") or "Delete",
             "targetContainerName": wanted.get("targetContainerName") or keys.MAIN_CONTAINER,
-            "job": plain(wanted.get("job")),
         }.items()
         if value is not None
     }
+    if waits_for_checkpoint(graph, component):
+        component.spec["replicas"] = 0
     if graph.config.checkpoint.enabled and _policy(component) == "Immediate":
         set_pod_metadata(
             component, "annotations", {**pod_metadata(component, "annotations"), **_candidate(graph, component)}
@@ -177,14 +178,25 @@ def waits_for_checkpoint(graph: Graph, component: Component) -> bool:
     return state is None or not state.ready
 
 
-def candidate_annotations(graph: Graph, component: Component, spec: dict[str, Any]) -> dict[str, str]:
-    """Return the annotations of a pod that may be restored; shape it at once where it waited for its checkpoint."""
-    if _wanted(component) is None or not graph.config.checkpoint.enabled:
-        return {}
+def mark_pod(graph: Graph, component: Component, template: dict[str, Any]) -> dict[str, Any]:
+    """Return a pod template with the marks of a pod that may be restored, and without a user's own.
+
+    The pod is shaped at once where it waited for its checkpoint; else the operator looks when a pod is created.
+    """
+    labels, annotations = template["metadata"].get("labels", {}), template["metadata"].get("annotations", {})
+    annotations = {key: value for key, value in annotations.items() if key not in restore.RESTORE_ANNOTATIONS_1_5}
+    labels = restore.marked_labels(labels, None)
     state = state_of(graph, component)
-    ready = state is not None and state.ready
-    if state is not None and ready and _policy(component) == "WaitForCheckpoint":
-        return restore.shape_1_5(graph, spec, _targets(component), state, component.is_worker)
-    if ready and component.is_worker:
-        restore.quicken(spec)
-    return _candidate(graph, component)
+    if _wanted(component) is not None and graph.config.checkpoint.enabled:
+        ready = state is not None and state.ready
+        if _policy(component) == "Immediate":
+            annotations |= _candidate(graph, component)
+        elif state is not None and ready:
+            annotations |= restore.shape_1_5(graph, template["spec"], _targets(component), state, component.is_worker)
+            labels = restore.marked_labels(labels, state)
+        if ready and component.is_worker:
+            restore.quicken(template["spec"])
+    return {
+        "metadata": {"labels": labels, **({"annotations": annotations} if annotations else {})},
+        **{key: value for key, value in template.items() if key != "metadata"},
+    }

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import keys
 from . import deployment_config, labels_beta, launch, names, pod_steps, services
 from .api import Rejection
-from .checkpoint_beta import candidate_annotations, pin
+from .checkpoint_beta import mark_pod, pin
 from .convert import component_text
 from .epp import epp_config
 from .explain import Notes
@@ -48,12 +48,22 @@ class Deployed:
 def run_components(graph: Graph) -> list[Rejection]:
     """Add every component's DCD and what becomes of it; return what stopped single ones."""
     rejections = []
+    by_name: dict[str, Deployed] = {}
     for deployed in [_deploy(graph, component) for component in graph.components]:
+        earlier = by_name.get(deployed.name)
+        by_name[deployed.name] = deployed if earlier is None else _overwritten(earlier, deployed)
+    for deployed in by_name.values():
         try:
             _reconcile(graph, deployed)
         except Refused as refused:
             rejections.append(refused.rejection)
     return rejections
+
+
+def _overwritten(earlier: Deployed, later: Deployed) -> Deployed:
+    """Return a DCD that two components share, as they differ only in case: the first's metadata, the last's spec."""
+    later.component.preserved = earlier.component.preserved
+    return replace(later, labels=earlier.labels, annotations=earlier.annotations)
 
 
 def _deploy(graph: Graph, component: Component) -> Deployed:
@@ -167,8 +177,7 @@ def _pod_template(
     spec = build_pod(graph, component, role, deployer, "dcd-controller", notes)
     pod_steps.fallback_account(graph, spec, notes)
     labels = labels_beta.deployment_pod_labels(graph, component, deployed.name, deployed.labels, annotations)
-    own = {**annotations, **candidate_annotations(graph, component, spec)}
-    return {"metadata": {"labels": labels, **({"annotations": own} if own else {})}, "spec": spec}
+    return mark_pod(graph, component, {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec})
 
 
 def _deployment(graph: Graph, deployed: Deployed, annotations: Mapping[str, str]) -> None:
@@ -185,7 +194,7 @@ def _deployment(graph: Graph, deployed: Deployed, annotations: Mapping[str, str]
     item = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": metadata(deployed.name, graph.namespace, labels, pods["metadata"].get("annotations")),
+        "metadata": metadata(deployed.name, graph.namespace, labels, annotations),
         "spec": spec,
     }
     graph.add(item, "1.6-deployment")

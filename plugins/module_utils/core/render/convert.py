@@ -24,7 +24,22 @@ from .shapes import plain
 _ALPHA_MODES = {"IntraPod": "intraPod", "InterPod": "interPod"}
 _BETA_MODES = {alpha: beta for beta, alpha in _ALPHA_MODES.items()}
 _PROMOTED = (keys.PREFILL, keys.DECODE)
-_POD_CONTENT = ("resources", "envs", "envFromSecret", "livenessProbe", "readinessProbe", "frontendSidecar")
+_POD_CONTENT = (
+    "resources",
+    "envFromSecret",
+    "livenessProbe",
+    "readinessProbe",
+    "extraPodMetadata",
+    "frontendSidecar",
+)
+_ORIGINS = (
+    ("envs", "env"),
+    ("envFromSecret", "envFrom"),
+    ("resources", "resources"),
+    ("volumeMounts", "volumeMounts"),
+    ("livenessProbe", "livenessProbe"),
+    ("readinessProbe", "readinessProbe"),
+)
 _SAME = ("runtimeVersionOverride", "replicas", "minAvailable", "multinode", "modelRef", "eppConfig", "providerOverride")
 
 
@@ -161,11 +176,38 @@ def _with_mode(value: Mapping[str, Any], modes: Mapping[str, str]) -> dict[str, 
 # --- pod template ---------------------------------------------------------------------------------------------------
 
 
+def _has_pod_content(service: Mapping[str, Any]) -> bool:
+    return (
+        any(service.get(key) is not None for key in _POD_CONTENT)
+        or bool(service.get("envs"))
+        or any(not mount.get("useAsCompilationCache") for mount in service.get("volumeMounts") or ())
+        or not (_says_nothing(service.get("extraPodSpec") or {}))
+    )
+
+
+def _says_nothing(extra: Mapping[str, Any]) -> bool:
+    """Tell whether extraPodSpec is Go's zero value, but for a name of the main container."""
+    main = extra.get("mainContainer") or {}
+    return not any(
+        _counts(key, value)
+        for part, skipped in ((extra, "mainContainer"), (main, "name"))
+        for key, value in part.items()
+        if key != skipped
+    )
+
+
+def _counts(key: str, value: Any) -> bool:
+    """Tell whether a field differs from Go's zero value; an empty map does, where it stands for a pointer."""
+    if key == "resources":
+        return any(value.values()) if value else False
+    if value == {}:
+        return key not in ("nodeSelector", "overhead")
+    return value not in (None, "", 0, False, [])
+
+
 def _pod_template(service: Mapping[str, Any]) -> dict[str, Any] | None:
     extra = service.get("extraPodSpec") or {}
-    plain_mounts = [m for m in service.get("volumeMounts") or () if not m.get("useAsCompilationCache")]
-    has_content = any(service.get(key) is not None for key in _POD_CONTENT) or bool(extra) or bool(plain_mounts)
-    if not has_content and service.get("extraPodMetadata") is None:
+    if not _has_pod_content(service):
         return None
     template: dict[str, Any] = {}
     metadata = {key: dict(value) for key, value in (service.get("extraPodMetadata") or {}).items() if value}
@@ -290,8 +332,8 @@ def alpha_only(service: Mapping[str, Any]) -> dict[str, Any]:
     _save_lossy(service, saved)
     if service.get("extraPodMetadata") == {}:
         saved["extraPodMetadata"] = {}
-    if service.get("extraPodSpec") == {}:
-        saved["extraPodSpec"] = {}
+    if service.get("extraPodSpec") is not None and _says_nothing(service["extraPodSpec"]):
+        saved["extraPodSpec"] = plain(service["extraPodSpec"])
     for key in ("scalingAdapter", "gpuMemoryService", "failover"):
         if service.get(key) is not None and not service[key].get("enabled"):
             saved[key] = plain(service[key])
@@ -320,20 +362,14 @@ def _save_main_origins(service: Mapping[str, Any], saved: dict[str, Any]) -> Non
     kept: dict[str, Any] = {}
     if main.get("name"):
         kept["name"] = main["name"]
-    pairs = (
-        ("envs", "env"),
-        ("envFromSecret", "envFrom"),
-        ("resources", "resources"),
-        ("volumeMounts", "volumeMounts"),
-        ("livenessProbe", "livenessProbe"),
-        ("readinessProbe", "readinessProbe"),
-    )
     touched = bool(kept)
-    for own, in_main in pairs:
-        if service.get(own) in (None, []) and not main.get(in_main) and in_main not in main:
+    for own, in_main in _ORIGINS:
+        pointer = own in ("envFromSecret", "resources") or own.endswith("Probe")
+        own_set = service.get(own) is not None if pointer else bool(service.get(own))
+        if not own_set and not _counts(in_main, main.get(in_main)):
             continue
         touched = True
-        if service.get(own) not in (None, []):
+        if own_set:
             saved[own] = plain(service[own])
         if main.get(in_main) is not None:
             kept[in_main] = plain(main[in_main])

@@ -87,6 +87,7 @@ class Graph:
     components: list[Component] = field(default_factory=list)
     objects: list[dict[str, Any]] = field(default_factory=list)
     backend_framework: str = ""
+    _added: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def dynamo_namespace(self) -> str:
@@ -104,7 +105,16 @@ class Graph:
         return any(component.nodes > 1 for component in self.components)
 
     def add(self, item: dict[str, Any], rule_id: str) -> dict[str, Any]:
-        """Add an object; it is the operator's own as a whole."""
+        """Add an object; it is the operator's own as a whole.
+
+        One that is there already, because two components differ only in case, gets the new contents but keeps its
+        metadata, as the operator's own sync does.
+        """
+        known = self._added.get(ref(item))
+        if known is not None:
+            known.update({key: value for key, value in item.items() if key != "metadata"})
+            return known
+        self._added[ref(item)] = item
         self.objects.append(item)
         self.explanation.whole(ref(item), "", None, rule_id)
         return item

@@ -11,7 +11,7 @@ from typing import Any
 from .. import keys
 from . import gms_interpod, labels_beta, launch, names, pod_steps, services
 from .backend_vllm import is_elastic_single
-from .checkpoint_beta import candidate_annotations, waits_for_checkpoint
+from .checkpoint_beta import mark_pod, waits_for_checkpoint
 from .explain import Notes
 from .graph import Component, Graph, Refused, effective_discovery, metadata, uses_kubernetes
 from .grove import clique, clique_set, scaling_group
@@ -114,8 +114,11 @@ def _cliques(
     for role in roles:
         notes = Notes(on=graph.explanation.on)
         spec = build_pod(graph, component, role, deployer, "dgd-controller", notes)
-        own = {**annotations, **candidate_annotations(graph, component, spec)}
-        made = clique(graph, component, role, spec, labels, own, grouped=is_grouped(component))
+        pods = {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
+        marks = mark_pod(graph, component, pods)["metadata"]
+        made = clique(
+            graph, component, role, spec, marks["labels"], marks.get("annotations", {}), grouped=is_grouped(component)
+        )
         if role == "leader" and _backend(component) == keys.TRTLLM:
             made["spec"]["startsAfter"] = [f"{component.lower}-wkr"]
         if waits_for_checkpoint(graph, component):

@@ -77,8 +77,13 @@ def run(graph: Graph, provider: str) -> list[Rejection]:
 
 def _components(graph: Graph) -> list[Rejection]:
     rejections = []
-    deployments = [_component_deployment(graph, component) for component in graph.components]
-    for component, name in zip(graph.components, deployments, strict=True):
+    by_name: dict[str, Component] = {}
+    for component in graph.components:
+        name = _component_deployment(graph, component)
+        if name in by_name:  # they differ only in case: the first's labels stay, the last's spec counts
+            component.labels = {**component.labels, **by_name[name].labels}
+        by_name[name] = component
+    for name, component in by_name.items():
         try:
             _reconcile(graph, component, name)
         except Refused as refused:

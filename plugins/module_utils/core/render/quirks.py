@@ -53,6 +53,12 @@ SIDECAR_FIRST = Reason(
     "Release 1.1 puts the user's containers first and then works on the first container.",
     "Run the sidecar as an init container with restartPolicy Always, or use a newer operator.",
 )
+NAMES_COLLIDE = Reason(
+    "render_names_collide",
+    _CHECK,
+    "Components whose names differ only in case become one object, and only one of them runs.",
+    "Give the components names that differ in more than case.",
+)
 REASONS: tuple[Reason, ...] = (
     QUANTITY_DROPPED,
     FLAG_UNSEEN,
@@ -60,6 +66,7 @@ REASONS: tuple[Reason, ...] = (
     ENV_TWICE,
     SERVICE_EMPTY,
     SIDECAR_FIRST,
+    NAMES_COLLIDE,
 )
 
 _READ_FLAGS = ("--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size")
@@ -68,7 +75,7 @@ _UNREAD_FLAGS = ("-tp", "-pp", "-dp", "--tp", "--pp", "--dp", "--tp-size", "--pp
 
 def quirks(graph: Graph, source: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Return findings about a rendered graph; ``source`` is the admitted DGD in its own API version."""
-    found: list[Finding] = []
+    found = list(_collisions(graph))
     alpha_rules = graph.profile.api_version == keys.V1ALPHA1
     if not alpha_rules:
         found += _dropped(source)
@@ -80,6 +87,16 @@ def quirks(graph: Graph, source: Mapping[str, Any]) -> tuple[Finding, ...]:
             found += _sidecars(component)
     found += _repeated(graph.objects)
     return tuple(found)
+
+
+def _collisions(graph: Graph) -> Iterator[Finding]:
+    named: dict[str, list[str]] = {}
+    for component in graph.components:
+        named.setdefault(component.lower, []).append(component.name)
+    for spellings in named.values():
+        if len(spellings) > 1:
+            subject = f"component {spellings[-1]}"
+            yield NAMES_COLLIDE.finding("fail", subject, f"{' and '.join(spellings)} overwrite one another")
 
 
 def _main(component: Component, alpha_rules: bool) -> Mapping[str, Any]:

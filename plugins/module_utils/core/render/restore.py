@@ -30,8 +30,19 @@ _POD_INFO = (
     ("dyn_parent_dgd_k8s_namespace", "metadata.namespace"),
 )
 #: What marks a restored pod; taken off where a user set it and nothing is restored.
-RESTORE_LABELS = (keys.LABEL_RESTORE_TARGET, keys.LABEL_CHECKPOINT_ID)
+RESTORE_LABELS = (keys.LABEL_RESTORE_TARGET, keys.LABEL_CHECKPOINT_ID, keys.LABEL_CHECKPOINT_SOURCE)
 RESTORE_ANNOTATIONS = (keys.ANNOTATION_SNAPSHOT_VERSION,)
+#: What 1.5 takes off as well.
+RESTORE_ANNOTATIONS_1_5 = (
+    *RESTORE_ANNOTATIONS,
+    keys.ANNOTATION_SNAPSHOT_CONTAINERS,
+    keys.ANNOTATION_RESTORE_CANDIDATE,
+    keys.ANNOTATION_CHECKPOINT_NAME,
+    keys.ANNOTATION_CHECKPOINT_POLICY,
+    keys.ANNOTATION_SNAPSHOT_STATUS,
+    keys.ANNOTATION_SNAPSHOT_STORAGE,
+    keys.ANNOTATION_SNAPSHOT_STORAGE_PATH,
+)
 
 
 def marked_labels(labels: dict[str, str], state: CheckpointState | None) -> dict[str, str]:
@@ -116,7 +127,7 @@ def shape_1_1(graph: Graph, spec: dict[str, Any], notes: Notes) -> None:
 def shape_1_5(
     graph: Graph, spec: dict[str, Any], targets: list[str], state: CheckpointState, is_worker: bool
 ) -> dict[str, str]:
-    """Make containers of a 1.5 pod restore targets and return the pod's annotations."""
+    """Make containers of a 1.5 pod restore targets and return the annotations that say so."""
     claim, path = _storage(graph)
     _seccomp(graph, spec)
     _add_volume(spec, {"name": STORAGE, "persistentVolumeClaim": {"claimName": claim}})
@@ -124,7 +135,11 @@ def shape_1_5(
     for container in spec["containers"]:
         if container.get("name") in targets:
             _shape_target(container, path, is_worker)
-    return {**marked_annotations({}, state), keys.ANNOTATION_SNAPSHOT_CONTAINERS: ",".join(targets)}
+    annotations = {**marked_annotations({}, state), keys.ANNOTATION_SNAPSHOT_CONTAINERS: ",".join(targets)}
+    if graph.config.checkpoint.pvc:
+        annotations[keys.ANNOTATION_SNAPSHOT_STORAGE] = "pvc"
+        annotations[keys.ANNOTATION_SNAPSHOT_STORAGE_PATH] = path
+    return annotations
 
 
 def _shape_target(container: dict[str, Any], path: str, is_worker: bool) -> None:

@@ -222,6 +222,10 @@ class TestCheckpoint:
         waiting = ClusterFacts(checkpoints={"ck": CheckpointState()})
         result = accepted(graph, "1.5", "grove", settings=self.ON, facts=waiting)
         assert clique(result, "Worker")["spec"]["replicas"] == 0
+        assert "nvidia.com/dynamo-checkpoint-name" not in template(result, "Worker")["metadata"]["annotations"]
+        result = accepted(graph, "1.5", settings=self.ON, facts=waiting)
+        assert find(result, "Deployment", f"demo-worker-{HASH}")["spec"]["replicas"] == 0
+        assert "nvidia.com/snapshot-checkpoint-id" not in template(result, "Worker")["metadata"]["labels"]
         ready = ClusterFacts(checkpoints={"ck": CheckpointState(ready=True, checkpoint_id="id")})
         result = accepted(graph, "1.5", "grove", settings=self.ON, facts=ready)
         main = container(result, "Worker")
@@ -233,3 +237,15 @@ class TestCheckpoint:
         ]
         assert main["startupProbe"]["periodSeconds"] == 1
         assert pod(result, "Worker")["securityContext"]["seccompProfile"]["type"] == "Localhost"
+        marks = clique(result, "Worker")
+        assert marks["labels"]["nvidia.com/snapshot-is-restore-target"] == "true"
+        assert marks["labels"]["nvidia.com/snapshot-checkpoint-id"] == "id"
+        assert marks["annotations"]["nvidia.com/snapshot-storage-type"] == "pvc"
+        assert marks["annotations"]["nvidia.com/snapshot-target-containers"] == "main"
+
+    def test_1_5_takes_off_users_marks(self) -> None:
+        keys = ("nvidia.com/snapshot-target-containers", "nvidia.com/dynamo-checkpoint-name")
+        made = service(extraPodMetadata={"annotations": dict.fromkeys(keys, "mine")})
+        for pathway in ("deployment", "grove"):
+            metadata = template(accepted(alpha({"Worker": made}), "1.5", pathway), "Worker")["metadata"]
+            assert not set(keys) & set(metadata.get("annotations", {}))

@@ -16,7 +16,14 @@ from ansible_collections.inference_ops.dynamo.tests.fixtures.render.graphs impor
     service,
     worker_component,
 )
-from ansible_collections.inference_ops.dynamo.tests.fixtures.render.seen import accepted, container, pod
+from ansible_collections.inference_ops.dynamo.tests.fixtures.render.seen import (
+    HASH,
+    accepted,
+    container,
+    find,
+    names,
+    pod,
+)
 
 
 def codes(graph: dict[str, Any], release: str = "1.5", pathway: str = "deployment") -> set[tuple[str, str]]:
@@ -54,6 +61,22 @@ def test_a_variable_twice() -> None:
         envs=[{"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "value": "mine"}],
     )
     assert codes(alpha({"Worker": made}), "1.1", "grove") == {("render_variable_twice", "warn")}
+
+
+@pytest.mark.parametrize("release", ["1.1", "1.5"])
+def test_names_that_differ_in_case_only(release: str) -> None:
+    """One object comes out: the first one's labels, the last one's spec; Grove keeps both cliques."""
+    graph = alpha({"Worker": service(args=("--one",)), "worker": service(args=("--two",))})
+    result = accepted(graph, release)
+    assert ("render_names_collide", "fail") in {(item.reason_code, item.outcome) for item in result.findings}
+    assert names(result, "Deployment") == names(result, "Service") == [f"demo-worker-{HASH}"]
+    made = find(result, "Deployment", f"demo-worker-{HASH}")
+    assert made["metadata"]["labels"]["nvidia.com/dynamo-component"] == "Worker"
+    assert container(result, "Worker")["args"][-1] == "--two"
+    grove = accepted(graph, release, "grove")
+    cliques = find(grove, "PodCliqueSet", "demo")["spec"]["template"]["cliques"]
+    assert [item["name"] for item in cliques] == ["worker", "worker"]
+    assert names(grove, "Service") == ["demo-worker"]
 
 
 def test_a_component_without_type() -> None:
