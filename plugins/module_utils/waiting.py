@@ -262,6 +262,7 @@ class ClusterSource:
         self._others_at = -OTHERS_EVERY
         self._others_reads = 0
         self._access: tuple[Access, ...] | None = None
+        self._asked_again = False
         self._operator: bool | None = None
         self._operator_asked = False
         self.watches = WatchSet(kube, kinds_for(request, check_fit), {"nodes": trim_node, "pods": trim_pod})
@@ -350,7 +351,10 @@ class ClusterSource:
         single = self._request.policy.timeout <= 0
         if not self._request.check_discovery or self._request.wait_for != "dgd" or not (ready or single):
             return ()
-        if self._access is None:
+        denied = any(one.allowed is False for one in self._access or ())
+        # A grant takes a moment to be known to the API server, so a refusal is asked about once more.
+        if self._access is None or (denied and not self._asked_again):
+            self._asked_again = self._access is not None
             self._access = tuple(self._ask_access(state))
         return self._access
 

@@ -199,9 +199,11 @@ def effective_backend(graph: K8sObject | None, platform: str) -> str:
 
 
 def service_accounts(state: ClusterState) -> tuple[str, ...]:
-    """Return the service accounts of the components' pods, to be asked about."""
+    """Return the service accounts of the pods that take part in discovery, to be asked about."""
     names = {
-        str((pod.get("spec") or {}).get("serviceAccountName") or "default") for pod in state.pods if not _gone(pod)
+        str((pod.get("spec") or {}).get("serviceAccountName") or "default")
+        for pod in state.pods
+        if not _gone(pod) and labels_of(pod).get(keys.LABEL_DISCOVERY_ENABLED) == "true"
     }
     return tuple(sorted(names))
 

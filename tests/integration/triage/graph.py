@@ -71,12 +71,13 @@ def deployment(
     replicas: int = 1,
     pod: Mapping[str, Any] | None = None,
     annotations: Mapping[str, str] | None = None,
+    marks: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> Object:
-    """The Deployment of a component; ``pod`` is merged over its pod spec."""
+    """The Deployment of a component; ``pod`` is merged over its pod spec, ``marks`` over its pods' labels."""
     name = f"{NAME}-{component.lower()}"
     template = {
-        "metadata": {"labels": labels(component), "annotations": dict(annotations or {})},
+        "metadata": {"labels": {**labels(component), **(marks or {})}, "annotations": dict(annotations or {})},
         "spec": {"containers": [{"name": "main", "image": "reg.example/vllm:1"}], **(pod or {})},
     }
     selector = {"matchLabels": {"nvidia.com/selector": name}}

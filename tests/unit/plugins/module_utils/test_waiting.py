@@ -264,7 +264,9 @@ def test_other_peoples_pods_are_read_only_for_want_of_room() -> None:
 
 
 def test_permissions_are_asked_once_when_pods_are_ready() -> None:
-    kube, live = source({"DynamoGraphDeployment": [dgd()], "Pod": READY})
+    discoverable = ready_pod("demo-worker-0")
+    discoverable["metadata"]["labels"]["nvidia.com/dynamo-discovery-enabled"] = "true"
+    kube, live = source({"DynamoGraphDeployment": [dgd()], "Pod": [*READY, discoverable]})
     assert live.look(0, judged_with()).access == ()
     found = live.look(1, judged_with(ready=True)).access
     assert {one.allowed for one in found} == {True}
@@ -272,7 +274,7 @@ def test_permissions_are_asked_once_when_pods_are_ready() -> None:
     asked = [one for one in kube.asked if one.startswith("may")]
     assert len(asked) == len(found)
     assert asked[0].startswith("may system:serviceaccount:team-a:default ")
-    _kube, denied = source({"DynamoGraphDeployment": [dgd()], "Pod": READY}, denied=True)
+    _kube, denied = source({"DynamoGraphDeployment": [dgd()], "Pod": [discoverable]}, denied=True)
     assert [one.allowed for one in denied.look(1, judged_with(ready=True)).access] == [None]
 
 
