@@ -132,7 +132,11 @@ def _remember(
 ) -> dict[tuple[str, str, str], Seen]:
     there = {_key(cause) for cause in causes}
     kept = {key: replace(seen, gone=now if seen.gone is None else seen.gone) for key, seen in known.items()}
-    kept = {key: seen for key, seen in kept.items() if key in there or now - (now if seen.gone is None else seen.gone) <= FLAPPING}
+    kept = {
+        key: seen
+        for key, seen in kept.items()
+        if key in there or now - (now if seen.gone is None else seen.gone) <= FLAPPING
+    }
     for key in there:
         # One that was away for longer than it may begins anew.
         seen = known.get(key)
