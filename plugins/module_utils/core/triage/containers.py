@@ -17,8 +17,10 @@ from .verdict import Verdict
 
 #: The kubelet forgets a container's back-off after it ran this long (``MaxContainerBackOff`` reset).
 BACKOFF_RESET = 600.0
-#: So many restarts make a pod that is ready just now no proof of health.
+#: So many restarts are a loop.
 MANY_RESTARTS = 3
+#: So many, not long ago, make a container that is ready just now no proof of health.
+UNSTEADY_RESTARTS = 2
 #: The difference that two clocks, or a second's rounding, may make.
 SLACK = 5.0
 #: An answer in this class says that the server is up and has no such path: waiting does not bring it.
@@ -68,6 +70,7 @@ class Container:
     logs: Mapping[str, str]
     pod: str
     now: float
+    restart_policy: str = "Always"
 
     @property
     def restarts(self) -> int:
@@ -161,15 +164,8 @@ def _event_text(one: Container, reason: str) -> str:
 
 def _ended(one: Container, ended: K8sObject) -> Verdict:
     code = int(ended.get("exitCode") or 0)
-    if code == 0 and one.init and not one.sidecar:
-        return Verdict("ready", "The init container is done")
-    if code == 0 and not one.restarts and not one.init:
-        return Verdict(
-            "model_loading",
-            "The container ended without an error and is restarted",
-            key="restarting",
-            detail={"stage": "restarting"},
-        )
+    if code == 0 and ((one.init and not one.sidecar) or one.restart_policy != "Always"):
+        return Verdict("ready", "The container is done")
     return _crashed(one, ended)
 
 
@@ -314,7 +310,7 @@ def _running(one: Container) -> Verdict:
     if last and one.restarts and ran < BACKOFF_RESET:
         if not ready:
             return _crashed(one, last).noting(f"container {one.name}: running again since {round(ran)} s, not ready")
-        if one.restarts >= MANY_RESTARTS and int(last.get("exitCode") or 0) != 0:
+        if one.restarts >= UNSTEADY_RESTARTS and int(last.get("exitCode") or 0) != 0:
             return _crashed(one, last).noting(f"container {one.name}: ready just now, after {one.restarts} restarts")
     if ready:
         return Verdict("ready", f"Container {one.name} is ready", detail={"restarts": one.restarts})

@@ -385,6 +385,8 @@ def _scheduled(pod: K8sObject, events: list[Event], look: Look) -> Verdict:
     trouble = _kubelet_events(pod, events) if found is None or found.detail.get("stage") == "creating" else None
     if trouble is not None:
         return trouble
+    if found is None and (absent := _absent_node(pod, look.state)) is not None:
+        return absent
     if found is None:
         return Verdict(
             "model_loading", "The kubelet has not taken the pod up yet", key="creating", detail={"stage": "creating"}
@@ -401,6 +403,15 @@ def _scheduled(pod: K8sObject, events: list[Event], look: Look) -> Verdict:
     if found.detail.get("stage") == "creating":
         return _creating(found, events)
     return found
+
+
+def _absent_node(pod: K8sObject, state: ClusterState) -> Verdict | None:
+    """A pod may name a node that does not exist: no kubelet will ever take it up."""
+    node = str((pod.get("spec") or {}).get("nodeName") or "")
+    if state.nodes is None or node in state.node_of or state.now - created(pod) < SCHEDULER_SILENCE:
+        return None
+    line = f"pod {name_of(pod)}: nodeName {node}, there is no such node"
+    return Verdict("node_lost", f"Node {node} does not exist", (line,), node, {"node": node})
 
 
 def _creating(found: Verdict, events: list[Event]) -> Verdict:
@@ -448,6 +459,7 @@ def _pair(pod: K8sObject, events: list[Event], look: Look, specs: Any, statuses:
             logs=look.state.logs,
             pod=name_of(pod),
             now=look.state.now,
+            restart_policy=str((pod.get("spec") or {}).get("restartPolicy") or "Always"),
         )
         for spec in specs
     ]

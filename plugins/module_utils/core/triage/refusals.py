@@ -76,6 +76,13 @@ _ADMISSION: tuple[tuple[str, str, str], ...] = (
     (r"is forbidden", "forbidden", ""),
 )
 _BUILT_IN = tuple((re.compile(pattern), who, remedy) for pattern, who, remedy in _ADMISSION)
+#: Errors of what is around the operator, not of the DGD.
+_INFRASTRUCTURE = re.compile(
+    r"connection (?:refused|reset)|timeout|timed out|deadline exceeded|dial tcp|no such host|unexpected EOF|etcdserver"
+    r"|is forbidden: User|Unauthorized|no matches for kind|Internal error|too many requests|leader election|tls: "
+    r"|the server (?:is currently unable|could not find)",
+    re.I,
+)
 _INVALID = re.compile(
     (
         r"is invalid:|Invalid value:|Required value|Unsupported value|strict decoding error|unknown field"
@@ -264,12 +271,22 @@ def _operator_text(text: str, prefix: str, since: float) -> Verdict:
     verdict = refusal(text)
     if verdict is not None:
         return Verdict(**{**vars(verdict), "evidence": (quote(prefix + text),), "since": since})
+    if _INFRASTRUCTURE.search(text):
+        return Verdict(
+            "operator_error",
+            "The operator cannot carry out the DGD",
+            (quote(prefix + text),),
+            stable(text),
+            {"sub": "reconcile"},
+            since=since,
+        )
+    # Nothing around the operator failed, so it is what the DGD describes that it cannot make.
     return Verdict(
-        "operator_error",
-        "The operator cannot carry out the DGD",
+        "config_invalid",
+        "The operator cannot make what the DGD describes",
         (quote(prefix + text),),
         stable(text),
-        {"sub": "reconcile"},
+        {"sub": "refused_by_operator"},
         since=since,
     )
 

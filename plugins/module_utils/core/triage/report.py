@@ -17,13 +17,15 @@ from .categories import CATEGORIES, DISAGREEMENT, OUTCOMES, WAYS, Way
 from .nodes import NodeJudge
 from .pods import Look, judge_pod
 from .refusals import TAKE_UP, operator_trouble, refused, stuck_rollouts
-from .state import ClusterState, ComponentSpec, condition, created, labels_of, meta, name_of
+from .state import ClusterState, ComponentSpec, condition, created, labels_of, meta, name_of, seconds
 from .verdict import Verdict, severity
 
 #: How many pods a cause names.
 NAMED_PODS = 10
 #: Pods that belong to no component are shown under this name.
 NO_COMPONENT = "-"
+#: Losses within this time count although their successors are ready.
+RECENT = 120.0
 
 
 @dataclass(frozen=True)
@@ -255,7 +257,8 @@ def _component(
     current = [pod for pod in pods if not wanted or labels_of(pod).get(keys.LABEL_WORKER_HASH) in (None, wanted)]
     ready = sum(1 for pod in current if verdicts[name_of(pod)].category == "ready")
     updating = len(hashes) > 1
-    if ready >= spec.pods:
+    repeated = _repeated_losses(current, verdicts, state.now)
+    if ready >= spec.pods and not repeated:
         # What else lies about (evicted pods that were replaced, the old generation) is no trouble any more.
         return ComponentView(spec.name, spec.pods, ready, "ready", "", len(pods), updating), []
     found = [(name_of(pod), verdicts[name_of(pod)]) for pod in current if verdicts[name_of(pod)].category != "ready"]
@@ -272,6 +275,19 @@ def _component(
     if telling is None:  # one of the two lists has an entry
         return ComponentView(spec.name, spec.pods, ready, "unknown", "", len(pods), updating), found
     return ComponentView(spec.name, spec.pods, ready, telling.category, telling.message, len(pods), updating), found
+
+
+def _repeated_losses(pods: Sequence[K8sObject], verdicts: Mapping[str, Verdict], now: float) -> bool:
+    """Pods that are taken away again and again are not over because the newest ones are ready just now."""
+    lost = [pod for pod in pods if verdicts[name_of(pod)].category in ("evicted", "node_admission")]
+    return len(lost) > 1 and now - max(_last_change(pod) for pod in lost) < RECENT
+
+
+def _last_change(pod: K8sObject) -> float:
+    status = pod.get("status") or {}
+    times = [seconds(one.get("lastTransitionTime")) for one in status.get("conditions") or ()]
+    ended = [(one.get("state") or {}).get("terminated") or {} for one in status.get("containerStatuses") or ()]
+    return max([created(pod), *times, *(seconds(one.get("finishedAt")) for one in ended)])
 
 
 def _nothing_yet(spec: ComponentSpec, pods: int, state: ClusterState) -> Verdict:

@@ -494,6 +494,25 @@ CASES: dict[str, tuple[list[Object], list[Object], dict[str, Any], str, str, str
         "none",
         "",
     ),
+    "the operator cannot make what is described": (
+        [],
+        [
+            event(
+                "ReconcileError",
+                "failed to generate pod spec: multinode needs LWS or Grove",
+                kind="DynamoComponentDeployment",
+                name="demo-worker",
+            )
+        ],
+        {
+            "dynamocomponentdeployments": [
+                {"metadata": {"name": "demo-worker", "uid": "u-demo-worker", "labels": labels()}}
+            ]
+        },
+        "config_invalid",
+        "failed_deploy",
+        "refused_by_operator",
+    ),
     "the operator fails at something else": (
         [],
         [
@@ -578,6 +597,40 @@ CASES: dict[str, tuple[list[Object], list[Object], dict[str, Any], str, str, str
         {},
         "ready",
         "none",
+        "",
+    ),
+    "pods that are evicted again and again are not over": (
+        [
+            pod("demo-worker-8", phase="Failed", status={"reason": "Evicted", "message": "low"}, age=60),
+            pod("demo-worker-9", phase="Failed", status={"reason": "Evicted", "message": "low"}, age=90),
+            ready_pod("demo-worker-0"),
+            ready_pod("demo-worker-1"),
+        ],
+        [],
+        {},
+        "evicted",
+        "fix_dependency",
+        "",
+    ),
+    "evictions of long ago are over": (
+        [
+            pod("demo-worker-8", phase="Failed", status={"reason": "Evicted"}, age=6000),
+            pod("demo-worker-9", phase="Failed", status={"reason": "Evicted"}, age=9000),
+            ready_pod("demo-worker-0"),
+            ready_pod("demo-worker-1"),
+        ],
+        [],
+        {},
+        "ready",
+        "none",
+        "",
+    ),
+    "bound to a node that does not exist": (
+        [pod(phase="Pending", node="no-such-node")],
+        [],
+        {"nodes": [node("gpu-1")]},
+        "node_lost",
+        "fix_dependency",
         "",
     ),
     "node does not report": (
@@ -819,6 +872,22 @@ CASES: dict[str, tuple[list[Object], list[Object], dict[str, Any], str, str, str
         "gpu_driver",
     ),
     "ends without an error": ([crash(0, "Completed")], [], {}, "crash_loop", "failed_deploy", "exited"),
+    "ends without an error, before the first restart": (
+        [pod(containers=[container(terminated(0, "Completed"))])],
+        [],
+        {},
+        "crash_loop",
+        "failed_deploy",
+        "exited",
+    ),
+    "ready just now after two crashes": (
+        [pod(containers=[running(ago=20, last=terminated(1), restarts=2)])],
+        [],
+        {},
+        "crash_loop",
+        "failed_deploy",
+        "error",
+    ),
     "between two crashes it shows Running": (
         [pod(containers=[running(ago=5, ready=False, started=False, last=terminated(1), restarts=3)])],
         [],
