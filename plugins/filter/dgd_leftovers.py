@@ -51,17 +51,13 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.topology import leftover_findings, leftovers
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage.state import from_snapshot
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.live import rendered_and_live
 
 
 def dgd_leftovers(snapshot: object, name: str, objects: object = None) -> dict[str, Any]:
     """Return the leftovers and their findings as plain data."""
     try:
-        state, rendered = to_plain(snapshot, "dgd_leftovers"), to_plain(objects or [], "dgd_leftovers: objects")
-        if not isinstance(rendered, list) or not isinstance(state, dict):
-            raise InputError("expected a snapshot and rendered objects", where="dgd_leftovers")
-        live = from_snapshot(state, str(name))
+        rendered, live = rendered_and_live(objects or [], snapshot, name, "dgd_leftovers")
         found = leftovers(live, rendered)
     except InputError as error:
         raise AnsibleFilterError(str(error)) from error

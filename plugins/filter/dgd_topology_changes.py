@@ -53,20 +53,13 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.topology
     topology_changes,
     topology_findings,
 )
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage.state import from_snapshot
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.live import rendered_and_live
 
 
 def dgd_topology_changes(objects: object, snapshot: object, name: str) -> dict[str, Any]:
     """Return the changes and their findings as plain data."""
     try:
-        rendered, state = (
-            to_plain(objects, "dgd_topology_changes"),
-            to_plain(snapshot, "dgd_topology_changes: snapshot"),
-        )
-        if not isinstance(rendered, list) or not isinstance(state, dict):
-            raise InputError("expected rendered objects and a snapshot", where="dgd_topology_changes")
-        live = from_snapshot(state, str(name))
+        rendered, live = rendered_and_live(objects, snapshot, name, "dgd_topology_changes")
         changes = topology_changes(rendered, live)
     except InputError as error:
         raise AnsibleFilterError(str(error)) from error

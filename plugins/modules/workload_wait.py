@@ -24,15 +24,7 @@ author:
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
   - inference_ops.dynamo._attributes
-attributes:
-  check_mode:
-    support: full
-    details:
-      - The module only reads.
-  diff_mode:
-    support: none
-    details:
-      - The module changes nothing.
+  - inference_ops.dynamo._attributes.read_only
 options:
   wait_for:
     description:

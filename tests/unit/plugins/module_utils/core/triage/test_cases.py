@@ -54,6 +54,9 @@ def claim(name: str = "cache", phase: str = "Pending", **spec: Any) -> Object:
     return {"metadata": {"name": name, "uid": f"u-{name}"}, "spec": spec, "status": {"phase": phase}}
 
 
+PART = {
+    "dynamocomponentdeployments": [{"metadata": {"name": "demo-worker", "uid": "u-demo-worker", "labels": labels()}}]
+}
 WITH_CLAIM = {"volumes": [{"name": "m", "persistentVolumeClaim": {"claimName": "cache"}}]}
 GPU = {"containers": [{"name": "main", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "8"}}}]}
 GPU_16 = {"containers": [{"name": "main", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "16"}}}]}
@@ -466,11 +469,7 @@ CASES: dict[str, tuple[list[Object], list[Object], dict[str, Any], str, str, str
                 name="demo-worker",
             )
         ],
-        {
-            "dynamocomponentdeployments": [
-                {"metadata": {"name": "demo-worker", "uid": "u-demo-worker", "labels": labels()}}
-            ]
-        },
+        PART,
         "config_invalid",
         "failed_deploy",
         "",
@@ -485,11 +484,7 @@ CASES: dict[str, tuple[list[Object], list[Object], dict[str, Any], str, str, str
                 name="demo-worker",
             )
         ],
-        {
-            "dynamocomponentdeployments": [
-                {"metadata": {"name": "demo-worker", "uid": "u-demo-worker", "labels": labels()}}
-            ]
-        },
+        PART,
         "ready",
         "none",
         "",
@@ -504,11 +499,7 @@ CASES: dict[str, tuple[list[Object], list[Object], dict[str, Any], str, str, str
                 name="demo-worker",
             )
         ],
-        {
-            "dynamocomponentdeployments": [
-                {"metadata": {"name": "demo-worker", "uid": "u-demo-worker", "labels": labels()}}
-            ]
-        },
+        PART,
         "config_invalid",
         "failed_deploy",
         "refused_by_operator",
@@ -523,11 +514,7 @@ CASES: dict[str, tuple[list[Object], list[Object], dict[str, Any], str, str, str
                 name="demo-worker",
             )
         ],
-        {
-            "dynamocomponentdeployments": [
-                {"metadata": {"name": "demo-worker", "uid": "u-demo-worker", "labels": labels()}}
-            ]
-        },
+        PART,
         "operator_error",
         "fix_dependency",
         "reconcile",
