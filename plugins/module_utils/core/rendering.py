@@ -34,6 +34,7 @@ from .render import (
 from .render.compare import Comparison, compare
 from .render.components import ComponentView, check_amounts, components_of, raw_components
 from .render.podcheck import check_pods
+from .render.profiles import profile_of
 from .render.releases import Choice, Gates, choose_gates, choose_release
 from .render.update import review_update, without_restart
 from .snapshot import Snapshot
@@ -185,13 +186,13 @@ def render_document(document: Document, options: RenderOptions) -> RenderReport:
     gates = _gates(options, any(component.nodes > 1 for component in components))
     config = _config(release.value, options, gates)
     live = _live(snapshot, document.name, namespace)
-    if live is not None and release.value not in ("1.1", "documented"):
+    if live is not None and not profile_of(release.value).admission.restart_at_creation:
         document = replace(document, data=without_restart(document.data))
     result = _render(document, namespace, release.value, config, options)
     if not result.errors:
         check_amounts(document.data, document.place)
     findings = _findings(document, release, gates, result)
-    if live is not None and release.value != "documented":
+    if live is not None:
         findings = by_severity((*findings, *_update_findings(live, asked, release.value, config)))
     comparison = None
     if options.compare_to:

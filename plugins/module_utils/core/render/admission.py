@@ -48,8 +48,8 @@ def admit(
 
     ``ignore_schema_errors`` goes on where the CRD's limits refuse the object.
     """
-    if release == "1.1" and version_of(definition) != "v1alpha1":
-        problem = f"release 1.1 serves only {keys.V1ALPHA1}"
+    if version_of(definition) != "v1alpha1" and not profile_of(release).admission.serves_beta:
+        problem = f"release {release} serves only {keys.V1ALPHA1}"
         return AdmissionResult(
             {**definition}, (rejection("decode", "unknown_api_version", "apiVersion", problem, definition),)
         )
@@ -75,11 +75,11 @@ def stamp(definition: dict[str, Any], release: str, config: OperatorConfig) -> N
     for component in components:
         if component is not None and component.get("replicas") is None:
             component["replicas"] = 1
-    if release == "documented":
-        return  # the document knows no stamps
+    profile = profile_of(release)
     annotations = definition["metadata"].setdefault("annotations", {})
-    annotations.setdefault(keys.ANNOTATION_ORIGIN_VERSION, config.version or profile_of(release).version)
-    if release == "1.1":
+    if profile.admission.stamps_origin:
+        annotations.setdefault(keys.ANNOTATION_ORIGIN_VERSION, config.version or profile.version)
+    if not profile.admission.stamps_provider:
         return
     grove = on_grove(annotations, config)
     annotations[keys.ANNOTATION_WORKLOAD_PROVIDER] = "grove" if grove else "component"
@@ -99,7 +99,8 @@ def review(definition: Mapping[str, Any], release: str, config: OperatorConfig, 
     """Run the validating webhook of ``release`` over a stamped object."""
     annotations = definition["metadata"].get("annotations") or {}
     view = Review(definition, release, config, facts, on_grove(annotations, config))
-    if release == "1.1" or (release == "documented" and version_of(definition) == "v1alpha1"):
+    alpha, reviews = version_of(definition) == "v1alpha1", view.rules.reviews
+    if reviews == "alpha" or (reviews == "as-given" and alpha):
         return webhook_1_1.review(view)
-    hub = to_v1beta1(definition) if version_of(definition) == "v1alpha1" else definition
+    hub = to_v1beta1(definition) if alpha else definition
     return webhook_1_5.review(view, hub)

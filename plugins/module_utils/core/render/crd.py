@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from .profiles import profile_of
 from .shapes import SHAPES, Kind, kind_of
 
 _ALPHA = """
@@ -258,9 +259,10 @@ def types_of(version: str, release: str) -> Mapping[str, Fields]:
         "containers": replace(types["PodSpec"]["containers"], kind=Kind("Container", "list")),
         "mainContainer": Field(Kind("Container", pointer=True)),
     }
+    known = profile_of(release).admission.additions
     for table in (_SHARED, _ALPHA if version == "v1alpha1" else _BETA):
         for name, fields in _parse(table).items():
-            types[name] = {key: field for key, field in fields.items() if _has(field, release)}
+            types[name] = {key: field for key, field in fields.items() if not field.since or field.since in known}
     return types
 
 
@@ -269,7 +271,3 @@ def structs_of(version: str, release: str) -> Mapping[str, Type]:
     """Return the same, prepared for walking values."""
     types = types_of(version, release)
     return {name: _type(fields, types) for name, fields in types.items()}
-
-
-def _has(field: Field, release: str) -> bool:
-    return not field.since or release not in ("1.1", "documented")

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..quantity import parse_quantity
+from .profiles import profile_of
+from .profiles.model import Admission
 
 Problem = tuple[str, str, str]
 
@@ -16,16 +18,16 @@ Problem = tuple[str, str, str]
 def crd_rules(definition: Mapping[str, Any], release: str) -> Iterator[Problem]:
     """Yield rule id, path and words of each rule that the cleaned ``definition`` breaks."""
     spec = definition.get("spec") or {}
-    if release not in ("1.1", "documented"):
-        yield from _graph_rules(spec)
+    rules = profile_of(release).admission
+    yield from _graph_rules(spec, rules)
     if str(definition.get("apiVersion", "")).endswith("/v1beta1"):
         yield from _beta_rules(spec)
     else:
-        yield from _alpha_rules(spec, release)
+        yield from _alpha_rules(spec, rules)
 
 
-def _graph_rules(spec: Mapping[str, Any]) -> Iterator[Problem]:
-    if spec.get("restart") is not None:
+def _graph_rules(spec: Mapping[str, Any], rules: Admission) -> Iterator[Problem]:
+    if spec.get("restart") is not None and not rules.restart_at_creation:
         yield "restart_on_create", "spec.restart", "a restart can be asked for only after the DGD was created"
     policy = (spec.get("experimental") or {}).get("kvTransferPolicy")
     if policy is not None:
@@ -45,7 +47,7 @@ def _kv_transfer(policy: Mapping[str, Any], path: str) -> Iterator[Problem]:
         yield "kv_transfer_label_prefix", f"{path}.labelKey", "its prefix has more than 253 characters"
 
 
-def _alpha_rules(spec: Mapping[str, Any], release: str) -> Iterator[Problem]:
+def _alpha_rules(spec: Mapping[str, Any], rules: Admission) -> Iterator[Problem]:
     for index, claim in enumerate(spec.get("pvcs") or ()):
         if claim.get("create") and not all(claim.get(key) for key in ("storageClass", "size", "volumeAccessMode")):
             yield (
@@ -55,35 +57,36 @@ def _alpha_rules(spec: Mapping[str, Any], release: str) -> Iterator[Problem]:
             )
     for name, service in (spec.get("services") or {}).items():
         path = f"spec.services[{name}]"
-        yield from _shared_memory(service.get("sharedMemory"), f"{path}.sharedMemory", release)
-        yield from _alpha_checkpoint(service.get("checkpoint"), f"{path}.checkpoint", release)
+        yield from _shared_memory(service.get("sharedMemory"), f"{path}.sharedMemory", rules)
+        yield from _alpha_checkpoint(service.get("checkpoint"), f"{path}.checkpoint", rules)
         yield from _endpoint_picker(service.get("eppConfig"), f"{path}.eppConfig")
         yield from _extra_clients(service.get("gpuMemoryService") or {}, f"{path}.gpuMemoryService", "intraPod")
         shadows = (service.get("failover") or {}).get("numShadows", 1)
-        if release == "1.1" and shadows > 1:
-            yield "above_maximum", f"{path}.failover.numShadows", f"at most 1 is allowed, found {shadows}"
+        if rules.most_shadows is not None and shadows > rules.most_shadows:
+            problem = f"at most {rules.most_shadows} is allowed, found {shadows}"
+            yield "above_maximum", f"{path}.failover.numShadows", problem
 
 
-def _shared_memory(memory: Mapping[str, Any] | None, path: str, release: str) -> Iterator[Problem]:
+def _shared_memory(memory: Mapping[str, Any] | None, path: str, rules: Admission) -> Iterator[Problem]:
     if memory is None:
         return
-    if release == "1.1" and memory.get("disabled"):
+    if rules.refuses_disabled_memory and memory.get("disabled"):
         # The webhook itself fills in size "0", so this refuses every disabled shared memory.
         yield (
             "shared_memory_disabled",
             path,
-            "release 1.1 refuses disabled: true, because its own webhook adds a size beside it; leave sharedMemory out",
+            "this release refuses disabled: true, for its own webhook adds a size beside it; leave sharedMemory out",
         )
-    if release not in ("1.1", "documented") and not memory.get("disabled") and not parse_quantity(memory["size"]).value:
+    if rules.schema_wants_memory_size and not memory.get("disabled") and not parse_quantity(memory["size"]).value:
         yield "shared_memory_size", f"{path}.size", "a size above 0 is needed unless disabled is true"
 
 
-def _alpha_checkpoint(checkpoint: Mapping[str, Any] | None, path: str, release: str) -> Iterator[Problem]:
+def _alpha_checkpoint(checkpoint: Mapping[str, Any] | None, path: str, rules: Admission) -> Iterator[Problem]:
     if checkpoint is None:
         return
     reference = checkpoint.get("checkpointRef")
     identity = checkpoint.get("identity") or {}
-    if release in ("1.1", "documented"):
+    if rules.checkpoint_needs_source:
         if checkpoint.get("enabled") and not reference and not ("model" in identity and "backendFramework" in identity):
             yield (
                 "checkpoint_source",

@@ -18,6 +18,7 @@ from ..errors import shown
 from .admission import admit
 from .api import OperatorConfig, Rejection
 from .convert import to_v1beta1
+from .profiles import profile_of
 from .schema import clean, decode, rejection, version_of
 from .webhook_1_5 import ANNOTATION_POWER_LIMIT
 
@@ -46,19 +47,23 @@ def review_update(
 
     Nothing is said where either cannot be read or ``new`` would be refused anyway.
     """
-    stamped = without_restart(new) if release != "1.1" else new
+    rules = profile_of(release).admission
+    if not rules.judges_updates:
+        return ()
+    stamped = new if rules.restart_at_creation else without_restart(new)
     admitted = admit(stamped, release=release, config=config)
     if admitted.errors or decode(old, release):
         return ()
     kept, _ = clean(old, release)
-    if release == "1.1" and version_of(kept) != "v1alpha1":
+    if version_of(kept) != "v1alpha1" and not rules.serves_beta:
         return ()
-    found = [*_graph(kept, admitted.definition, new, release)]
-    before, after = _parts(kept, release), _parts(admitted.definition, release)
+    hub = rules.reviews == "hub"
+    found = [*_graph(kept, admitted.definition, new, hub)]
+    before, after = _parts(kept, hub), _parts(admitted.definition, hub)
     found += _names(before, after)
     for name in after:
         if name in before:
-            found += _component(before[name], after[name], release)
+            found += _component(before[name], after[name], hub)
     return tuple(rejection("validating-webhook", rule, path, message, new) for rule, path, message in found)
 
 
@@ -69,9 +74,7 @@ def without_restart(definition: Mapping[str, Any]) -> dict[str, Any]:
     return {**definition, "spec": kept}
 
 
-def _graph(
-    old: Mapping[str, Any], admitted: Mapping[str, Any], new: Mapping[str, Any], release: str
-) -> Iterator[Problem]:
+def _graph(old: Mapping[str, Any], admitted: Mapping[str, Any], new: Mapping[str, Any], hub: bool) -> Iterator[Problem]:
     before, after = old["spec"], admitted["spec"]
     one, other = before.get("backendFramework", ""), after.get("backendFramework", "")
     if one != other:
@@ -82,7 +85,7 @@ def _graph(
     wanted = (new.get("spec") or {}).get("restart") or {}
     if phase in _ROLLING and (before.get("restart") or {}).get("id", "") != wanted.get("id", ""):
         yield "update_restart_rolling", "spec.restart.id", f"cannot be changed while a rolling update is {phase}"
-    if release == "1.1":
+    if not hub:
         return
     policies = [(spec.get("experimental") or {}).get("kvTransferPolicy") for spec in (before, after)]
     if policies[0] != policies[1] and policies[0] is not None:
@@ -109,12 +112,12 @@ def _names(before: Mapping[str, _Part], after: Mapping[str, _Part]) -> Iterator[
         yield "update_components", path or "spec.components", f"the set of components {_RECREATE} ({'; '.join(said)})"
 
 
-def _component(old: _Part, new: _Part, release: str) -> Iterator[Problem]:
+def _component(old: _Part, new: _Part, hub: bool) -> Iterator[Problem]:
     if old.multinode != new.multinode:
         yield "update_multinode", f"{new.path}.multinode", f"one node or several {_RECREATE}"
     if old.topology != new.topology:
         yield "update_topology", f"{new.path}.topologyConstraint", _RECREATE
-    managed = new.managed or (old.managed and release != "1.1")
+    managed = new.managed or (old.managed and hub)
     if managed and old.replicas != new.replicas:
         yield (
             "update_replicas_managed",
@@ -131,18 +134,18 @@ def _component(old: _Part, new: _Part, release: str) -> Iterator[Problem]:
             yield rule, f"{new.path}.{place}", _RECREATE
 
 
-def _parts(definition: Mapping[str, Any], release: str) -> dict[str, _Part]:
+def _parts(definition: Mapping[str, Any], hub: bool) -> dict[str, _Part]:
     spec = definition["spec"]
-    if release == "1.1":
+    if not hub:
         services = {name: item or {} for name, item in (spec.get("services") or {}).items()}
         return {
             name: _part(item, f"spec.services[{name}]", bool((item.get("scalingAdapter") or {}).get("enabled")))
             for name, item in services.items()
         }
     alpha = version_of(definition) == "v1alpha1"
-    hub = to_v1beta1(definition) if alpha else definition
+    converted = to_v1beta1(definition) if alpha else definition
     parts = {}
-    for index, item in enumerate(hub["spec"].get("components") or ()):
+    for index, item in enumerate(converted["spec"].get("components") or ()):
         name = str(item.get("name", ""))
         path = f"spec.services[{name}]" if alpha else f"spec.components[{index}]"
         parts[name] = _part(item, path, item.get("scalingAdapter") is not None, _fixed(item))

@@ -12,6 +12,8 @@ from typing import Any
 from .. import keys
 from ..errors import shown
 from .api import ClusterFacts, OperatorConfig, Rejection
+from .profiles import profile_of
+from .profiles.model import Admission
 from .schema import rejection
 from .semver import parse_version
 
@@ -32,6 +34,11 @@ class Review:
     config: OperatorConfig
     facts: ClusterFacts
     grove: bool
+
+    @property
+    def rules(self) -> Admission:
+        """What the release's admission does."""
+        return profile_of(self.release).admission
 
     @property
     def spec(self) -> Mapping[str, Any]:

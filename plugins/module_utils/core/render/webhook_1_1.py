@@ -163,7 +163,7 @@ def _nodes(service: Mapping[str, Any]) -> int:
 
 
 def _name_length(view: Review, name: str, service: Mapping[str, Any], path: str) -> tuple[str, str, str] | None:
-    if not _may_be_grove(view) or view.release == "documented":
+    if not _may_be_grove(view) or not view.rules.limits_names:
         return None
     length = len(view.name) + len(name)
     if _nodes(service) > 1:

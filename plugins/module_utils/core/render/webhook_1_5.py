@@ -55,7 +55,7 @@ def review(view: Review, hub: Mapping[str, Any]) -> Findings:
         path = f"spec.components[{index}]"
         _component_in_graph(view, spec, component, path, components, found)
         _component(view, component, path, found)
-        if own_version and view.release != "documented":
+        if own_version and view.rules.wants_runtime_version:
             _runtime_version(component, path, found)
     if spec.get("restart"):
         check_restart_order(spec["restart"], {component.get("name", "") for component in components}, found)

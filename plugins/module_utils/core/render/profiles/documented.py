@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ... import keys
 from . import release_1_1, release_1_5
-from .model import Port, Switches
+from .model import Admission, Port, Switches
 
 FRONTEND = replace(
     release_1_1.FRONTEND,
@@ -86,6 +86,16 @@ PROFILE = replace(
         etcd_variable=True,
         hpa=True,
         checkpoint_variables=True,
+    ),
+    # The document says nothing of admission: what both API versions demand in any release is demanded here.
+    admission=Admission(
+        serves_beta=True,
+        reviews="as-given",
+        stamps_origin=False,
+        refuses_disabled_memory=False,
+        most_shadows=None,
+        limits_names=False,
+        judges_updates=False,
     ),
     source="operator-defaults",
 )

@@ -73,6 +73,30 @@ class Switches:
 
 
 @dataclass(frozen=True)
+class Admission:
+    """How a DGD gets in: what the API server's schema and the webhooks of a release do with it (rules 11).
+
+    ``reviews`` is the object that the validating webhook looks at: the v1alpha1 one, or the v1beta1 one that all are
+    converted to; ``as-given`` takes the one or the other. ``additions`` are the fields of later releases that this one
+    knows as well, by the word that stands after ``since=`` in the CRD's table. Defaults are release 1.1's.
+    """
+
+    serves_beta: bool = False
+    reviews: Literal["alpha", "hub", "as-given"] = "alpha"
+    additions: frozenset[str] = frozenset()
+    stamps_origin: bool = True
+    stamps_provider: bool = False
+    restart_at_creation: bool = True
+    refuses_disabled_memory: bool = True  # its own webhook adds the size that its schema forbids
+    schema_wants_memory_size: bool = False
+    checkpoint_needs_source: bool = True
+    most_shadows: int | None = 1
+    limits_names: bool = True
+    wants_runtime_version: bool = False
+    judges_updates: bool = True
+
+
+@dataclass(frozen=True)
 class Profile:
     """One release of the operator."""
 
@@ -90,6 +114,7 @@ class Profile:
     ssh_secret_mode: int = 0o644
     hpa_cpu_target: int = 80
     source: str = "operator"
+    admission: Admission = field(default_factory=Admission)
 
     def defaults(self, component_type: str) -> TypeDefaults:
         """Return the defaults of a component type; unknown ones get the base only."""

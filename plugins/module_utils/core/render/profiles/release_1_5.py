@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ... import keys
 from . import release_1_1
-from .model import Switches
+from .model import Admission, Switches
 
 WORKER = replace(
     release_1_1.WORKER,
@@ -50,6 +50,18 @@ PROFILE = replace(
         lws_needs_gpu_limit=False,
         first_pass_rolls_lws=False,
         gms_startup_probe=False,
+    ),
+    admission=Admission(
+        serves_beta=True,
+        reviews="hub",
+        additions=frozenset({"1.5"}),
+        stamps_provider=True,
+        restart_at_creation=False,
+        refuses_disabled_memory=False,
+        schema_wants_memory_size=True,
+        checkpoint_needs_source=False,
+        most_shadows=None,
+        wants_runtime_version=True,
     ),
     mpirun_variables=tuple(sorted((*release_1_1.PROFILE.mpirun_variables, "CPATH", "TRITON_PTXAS_PATH"))),
 )
