@@ -130,7 +130,7 @@ options:
         default: 120
   stable_for:
     description:
-      - Everything must stay ready for this many seconds before RV(state=ready), so that flapping does not pass
+      - A DGD must stay ready for this many seconds before RV(state=ready), so that flapping does not pass
         for readiness.
     type: int
     default: 5
@@ -422,7 +422,8 @@ def parse(params: dict[str, Any]) -> WaitRequest:
         policy=WaitPolicy(
             timeout=params["timeout"],
             graces={name: value for name, value in (params["graces"] or {}).items() if value is not None},
-            stable_for=params["stable_for"],
+            # What is complete, bound or gone stays so.
+            stable_for=params["stable_for"] if params["wait_for"] == "dgd" else 0,
             progress_interval=params["progress_interval"],
         ),
         kind=kind,

@@ -98,7 +98,8 @@ def test_options_make_the_request() -> None:
     )
     assert (request.plural, request.api_version, request.dgd) == ("jobs", "batch/v1", "")
     assert request.policy.graces == {"crash": 5}
-    assert (request.policy.timeout, request.policy.stable_for) == (60, 5)
+    assert (request.policy.timeout, request.policy.stable_for) == (60, 0)
+    assert workload_wait.parse(defaults(stable_for=7)).policy.stable_for == 7
     assert request.uids == {"demo": "u"}
 
 
