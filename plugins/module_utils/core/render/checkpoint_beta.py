@@ -11,14 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 from .. import keys
-from . import restore
+from . import pod_steps, restore
 from .api import CheckpointState, Stage
 from .explain import Notes
 from .failover import ENGINES
 from .graph import Component, Graph, Refused, metadata
+from .merge import merge, merge_env
+from .node import PROBES
 from .pod_beta import build_pod
 from .shapes import plain
-from .template_beta import apply_graph_defaults, pod_metadata, set_pod_metadata
+from .template_beta import apply_graph_defaults, main_container, pod_metadata, set_pod_metadata
 
 _ANNOTATION_AUTO = "nvidia.com/dynamo-auto-checkpoint"
 _ANNOTATION_DELETION = "nvidia.com/dynamo-checkpoint-deletion-policy"
@@ -36,13 +38,17 @@ def checkpoint_id(graph: Graph, component: Component, worker_hash: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
+def _hash(graph: Graph, component: Component) -> str:
+    return graph.worker_hash if component.is_worker else ""
+
+
 def checkpoint_name(graph: Graph, component: Component) -> str:
     """Return the name of the checkpoint that the component restores from, empty where it has none."""
     wanted = _wanted(component)
     if wanted is None:
         return ""
     reference = str(wanted.get("checkpointRef") or "")
-    return reference or f"checkpoint-{checkpoint_id(graph, component, graph.worker_hash)}"
+    return reference or f"checkpoint-{checkpoint_id(graph, component, _hash(graph, component))}"
 
 
 def state_of(graph: Graph, component: Component) -> CheckpointState | None:
@@ -66,7 +72,8 @@ def add_checkpoints(graph: Graph, *, grove: bool) -> None:
                     _STAGE, "checkpoint_not_found", f"DynamoCheckpoint {reference} does not exist", component.name
                 )
             continue
-        for worker_hash in ("", graph.worker_hash) if grove else (graph.worker_hash,):
+        current = _hash(graph, component)
+        for worker_hash in ("", current) if grove and current else (current,):
             _add(graph, component, wanted, worker_hash)
 
 
@@ -81,7 +88,10 @@ def _add(graph: Graph, component: Component, wanted: Mapping[str, Any], worker_h
         keys.ANNOTATION_SNAPSHOT_VERSION: "1",
     }
     notes = Notes(on=graph.explanation.on)
-    spec = _job_pod(graph, component, notes)
+    backend = _backend(graph, component, wanted)
+    target = str(wanted.get("targetContainerName") or keys.MAIN_CONTAINER)
+    template = _job_template(graph, component, backend, target, notes)
+    template["metadata"]["labels"] |= labels
     name = f"checkpoint-{identifier}"
     item = {
         "apiVersion": keys.V1ALPHA1,
@@ -89,7 +99,7 @@ def _add(graph: Graph, component: Component, wanted: Mapping[str, Any], worker_h
         "metadata": metadata(name, graph.namespace, {**labels, keys.LABEL_CHECKPOINT_ID: identifier}, annotations),
         "spec": {
             "identity": {
-                "backendFramework": graph.backend_framework or "vllm",
+                "backendFramework": backend,
                 "model": f"{graph.namespace}/{graph.name}",
                 "extraParameters": {
                     "checkpointID": identifier,
@@ -97,28 +107,75 @@ def _add(graph: Graph, component: Component, wanted: Mapping[str, Any], worker_h
                     "dgdUID": graph.facts.dgd_uid,
                 },
             },
-            "job": {
-                "podTemplateSpec": {"metadata": {"labels": dict(labels)}, "spec": spec},
-                "targetContainerName": str(wanted.get("targetContainerName") or keys.MAIN_CONTAINER),
-            },
+            "job": {"podTemplateSpec": template, "targetContainerName": target},
         },
     }
     graph.add(item, "10.1-checkpoint")
-    graph.explanation.pod(f"{keys.CHECKPOINT_KIND}/{name}", ".spec.job.podTemplateSpec.spec", spec, notes)
+    graph.explanation.pod(f"{keys.CHECKPOINT_KIND}/{name}", ".spec.job.podTemplateSpec.spec", template["spec"], notes)
 
 
-def _job_pod(graph: Graph, component: Component, notes: Notes) -> dict[str, Any]:
+def _backend(graph: Graph, component: Component, wanted: Mapping[str, Any]) -> str:
+    """Return the backend, by the command or the graph, else by the checkpoint's own old-fashioned identity."""
+    backend = pod_steps.choose_backend(
+        component, main_container(component) or {}, str(graph.spec.get("backendFramework") or ""), _STAGE
+    )
+    backend = backend or str((wanted.get("identity") or {}).get("backendFramework") or "")
+    if not backend:
+        raise Refused(_STAGE, "checkpoint_backend", "a checkpoint needs spec.backendFramework", component.name)
+    return backend
+
+
+def _job_template(graph: Graph, component: Component, backend: str, target: str, notes: Notes) -> dict[str, Any]:
+    """Return the pod that makes the checkpoint: one container of the component's pod, with the job's own overrides."""
     stripped = plain(component.spec)
     for key in ("experimental", "frontendSidecar", "multinode"):
         stripped.pop(key, None)
-    single = replace(component, spec=stripped, backend_framework=graph.backend_framework)
-    labels = pod_metadata(single, "labels")
+    single = replace(component, spec=stripped, backend_framework=backend)
+    labels, annotations = pod_metadata(single, "labels"), pod_metadata(single, "annotations")
     labels.pop(keys.LABEL_WORKER_HASH, None)
     set_pod_metadata(single, "labels", labels)
     apply_graph_defaults(graph, single, with_domains=False)
     spec = build_pod(graph, single, "main", None, _STAGE, notes)
+    spec["containers"] = [item for item in spec["containers"] if item.get("name") == target]
+    if not spec["containers"]:
+        raise Refused(
+            _STAGE, "checkpoint_target", f"there is no container {target} to make a checkpoint of", component.name
+        )
     spec["restartPolicy"] = "Never"
-    return spec
+    own = ((_wanted(component) or {}).get("job") or {}).get("podTemplate") or {}
+    own_metadata = own.get("metadata") or {}
+    metadata_ = {"labels": labels | (own_metadata.get("labels") or {})}
+    annotations |= own_metadata.get("annotations") or {}
+    if annotations:
+        metadata_["annotations"] = annotations
+    _overlay(spec, plain(own.get("spec") or {}))
+    return {"metadata": metadata_, "spec": spec}
+
+
+def _overlay(spec: dict[str, Any], own: dict[str, Any]) -> None:
+    """Lay a job's own pod over the component's: by name where there are names."""
+    containers = own.pop("containers", [])
+    named = {key: own.pop(key, []) for key in ("volumes", "initContainers")}
+    merge(spec, own, "PodSpec")
+    for key, items in named.items():
+        for item in items:
+            _put(spec, key, item)
+    for item in containers:
+        known = next((other for other in spec["containers"] if other.get("name") == item.get("name")), None)
+        if known is None or not item.get("name"):
+            spec["containers"].append(item)
+            continue
+        env = known.get("env", [])
+        merge(known, {key: value for key, value in item.items() if key != "env"}, "Container")
+        known["env"] = merge_env(env, item.get("env") or ())
+        known.update({probe: item[probe] for probe in PROBES if item.get(probe) is not None})
+
+
+def _put(spec: dict[str, Any], key: str, item: dict[str, Any]) -> None:
+    items = list(spec.get(key) or ())
+    at = next((index for index, other in enumerate(items) if other.get("name") == item.get("name")), len(items))
+    items[at : at + 1] = [item]
+    spec[key] = items
 
 
 def pin(graph: Graph, component: Component) -> None:

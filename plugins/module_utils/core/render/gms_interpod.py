@@ -19,6 +19,7 @@ from .node import Role
 from .pod_beta import build_pod, gpu_count
 from .services import DISCOVERY_LABELS
 from .shapes import plain
+from .template_beta import TOPOLOGY_ANNOTATIONS
 
 SHARED = "gms-shared"
 SHARED_PATH = "/run/gms/shared"
@@ -106,7 +107,9 @@ def _clique(
     clique: dict[str, Any] = {
         "name": name,
         "labels": own_labels,
-        "annotations": dict(annotations),
+        "annotations": {
+            key: value for key, value in annotations.items() if not keeper or key not in TOPOLOGY_ANNOTATIONS
+        },
         "spec": {
             "roleName": name,
             "replicas": 1 if keeper else failover + 1,

@@ -72,6 +72,8 @@ def run_grove(graph: Graph) -> None:
         if is_grouped(component):
             group = scaling_group(component, made)
             group.update(shared.pop("group", {}))
+            if waits_for_checkpoint(graph, component):
+                group["replicas"] = 0
             groups.append(group)
             claims += shared.pop("claims", [])
         _place(graph, component, groups[-1:] if is_grouped(component) else made)
@@ -96,6 +98,7 @@ def _take_graph_values(graph: Graph, component: Component, backend: str) -> None
     component.clique_annotations = labels_beta.resource_annotations(
         graph, component, {**propagated, **own, keys.ANNOTATION_DISCOVERY_BACKEND: backend}
     )
+    set_pod_metadata(component, "annotations", {**propagated, **own})
     apply_graph_defaults(graph, component, with_domains=True)
     annotations = {**pod_metadata(component, "annotations"), keys.ANNOTATION_DISCOVERY_BACKEND: backend}
     set_pod_metadata(component, "annotations", annotations)

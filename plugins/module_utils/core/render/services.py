@@ -104,7 +104,8 @@ def expose(graph: Graph, name: str, ingress: Mapping[str, Any] | None) -> None:
     """Add the Ingress and the VirtualService that ``ingress`` asks for; both lead to the Service of the same name."""
     if not ingress or not ingress.get("enabled"):
         return
-    host = f"{ingress.get('hostPrefix') or ''}{ingress.get('host', '')}.{ingress.get('hostSuffix') or 'local'}"
+    suffix = ingress.get("hostSuffix")
+    host = f"{ingress.get('hostPrefix') or ''}{ingress.get('host', '')}.{'local' if suffix is None else suffix}"
     class_name = ingress.get("ingressControllerClassName")
     if class_name is not None:
         graph.add(_ingress(graph, name, host, class_name, ingress.get("tls")), "9-ingress")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -100,9 +101,11 @@ def kv_env(policy: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def shortest(number: float) -> str:
-    """Return the shortest decimal text of a number, without exponent."""
-    text = format(Decimal(repr(float(number))), "f")
-    return text[:-2] if text.endswith(".0") else text
+    """Return the shortest decimal text, without exponent, that leads back to the same 32-bit number."""
+    wanted = struct.pack("f", number)
+    texts = (format(number, f".{digits}g") for digits in range(1, 10))
+    text = next((text for text in texts if struct.pack("f", float(text)) == wanted), repr(float(number)))
+    return format(Decimal(text), "f")
 
 
 def _apply_kv_policy(graph: Graph, component: Component, policy: Mapping[str, Any], *, with_domains: bool) -> None:

@@ -249,3 +249,87 @@ class TestCheckpoint:
         for pathway in ("deployment", "grove"):
             metadata = template(accepted(alpha({"Worker": made}), "1.5", pathway), "Worker")["metadata"]
             assert not set(keys) & set(metadata.get("annotations", {}))
+
+    def test_1_5_waiting_group(self) -> None:
+        """A component over several nodes waits as a whole: its scaling group has no replicas."""
+        made = service(
+            gpus="8",
+            multinode={"nodeCount": 2},
+            checkpoint={"enabled": True, "checkpointRef": "ck", "startupPolicy": "WaitForCheckpoint"},
+        )
+        facts = ClusterFacts(checkpoints={"ck": CheckpointState()})
+        result = accepted(alpha({"Worker": made}), "1.5", "grove", settings=self.ON, facts=facts)
+        template_ = find(result, "PodCliqueSet", "demo")["spec"]["template"]
+        assert [item["replicas"] for item in template_["podCliqueScalingGroups"]] == [0]
+        assert [item["spec"]["replicas"] for item in template_["cliques"]] == [0, 0]
+
+    def job(self, **job: Any) -> Any:
+        """Return the template of the job that makes the checkpoint of a worker with a sidecar."""
+        made = worker_component(
+            podTemplate={
+                "metadata": {"labels": {"team": "a"}, "annotations": {"note": "b"}},
+                "spec": {
+                    "containers": [
+                        {"name": "main", "image": IMAGE, "command": ["python3", "-m", "dynamo.vllm"], "args": ["-x"]},
+                        {"name": "side", "image": "x/side:1"},
+                    ]
+                },
+            },
+            experimental={"checkpoint": {"enabled": True, **({"job": {"podTemplate": job}} if job else {})}},
+        )
+        result = accepted(beta([made]), "1.5", settings=self.ON)
+        (item,) = [item for item in result.objects if item["kind"] == "DynamoCheckpoint"]
+        assert item["spec"]["identity"]["backendFramework"] == "vllm"
+        return item["spec"]["job"]["podTemplateSpec"]
+
+    def test_1_5_job_keeps_the_target_alone(self) -> None:
+        made = self.job()
+        assert [item["name"] for item in made["spec"]["containers"]] == ["main"]
+        assert made["spec"]["restartPolicy"] == "Never"
+        assert made["metadata"]["labels"] == {
+            "team": "a",
+            "nvidia.com/dynamo-component": "Worker",
+            "nvidia.com/dynamo-graph-deployment-name": "demo",
+            "nvidia.com/dynamo-worker-hash": HASH,
+        }
+        assert made["metadata"]["annotations"] == {"note": "b"}
+
+    def test_1_5_job_takes_its_own_pod(self) -> None:
+        made = self.job(
+            metadata={"labels": {"team": "c"}},
+            spec={
+                "nodeSelector": {"pool": "x"},
+                "volumes": [{"name": "shared-memory", "emptyDir": {}}, {"name": "v", "emptyDir": {}}],
+                "containers": [
+                    {
+                        "name": "main",
+                        "env": [{"name": "DYN_SYSTEM_PORT", "value": "1"}],
+                        "startupProbe": {"exec": {"command": ["true"]}},
+                    },
+                    {"name": "helper", "image": "x/helper:1"},
+                ],
+            },
+        )
+        spec = made["spec"]
+        main, helper = spec["containers"]
+        assert made["metadata"]["labels"]["team"] == "c"
+        assert spec["nodeSelector"] == {"pool": "x"}
+        assert spec["volumes"] == [{"name": "shared-memory", "emptyDir": {}}, {"name": "v", "emptyDir": {}}]
+        assert {"name": "DYN_SYSTEM_PORT", "value": "1"} in main["env"]
+        assert main["image"] == IMAGE
+        assert main["startupProbe"] == {"exec": {"command": ["true"]}}
+        assert helper == {"name": "helper", "image": "x/helper:1"}
+
+    @pytest.mark.parametrize(
+        ("changes", "rule"),
+        [
+            ({"command": ["run"]}, "checkpoint_backend"),
+            ({}, "checkpoint_target"),
+        ],
+    )
+    def test_1_5_job_that_cannot_be_made(self, changes: dict[str, Any], rule: str) -> None:
+        container_ = {"name": "main", "image": IMAGE, "command": ["python3", "-m", "dynamo.vllm"], **changes}
+        wanted = {"enabled": True} if changes else {"enabled": True, "targetContainerName": "other"}
+        made = worker_component(podTemplate={"spec": {"containers": [container_]}}, experimental={"checkpoint": wanted})
+        refused = rendered(beta([made]), "1.5", settings=self.ON)
+        assert [error.rule for error in refused.errors] == [rule]
