@@ -109,16 +109,17 @@ class Comparison:
 
 
 def compare(before: RenderResult, after: RenderResult) -> Comparison:
-    """Return what changes from ``before`` to ``after``; both must be of the same DGD."""
+    """Return what changes from ``before`` to ``after``, nothing where either is refused; both are of the same DGD."""
     old, new = _groups(before.pods), _groups(after.pods)
     names = {**dict.fromkeys(old), **dict.fromkeys(new)}
     pods = []
-    if not after.errors:
+    comparable = not before.errors and not after.errors
+    if comparable:
         for component, role in names:
             change = _pod_change(component, role, old.get((component, role), ()), new.get((component, role), ()))
             if change.changes or change.before != change.after:
                 pods.append(change)
-    objects = () if after.errors else tuple(_objects(before.objects, after.objects))
+    objects = tuple(_objects(before.objects, after.objects)) if comparable else ()
     return Comparison(before.release, after.release, tuple(pods), objects, after.errors)
 
 

@@ -16,7 +16,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render.c
     compare,
     differences,
 )
-from ansible_collections.inference_ops.dynamo.tests.fixtures.render.graphs import Graph, alpha, service
+from ansible_collections.inference_ops.dynamo.tests.fixtures.render.graphs import Graph, alpha, beta, service
 
 
 def rendered(graph: Graph, release: str, pathway: str = "deployment") -> RenderResult:
@@ -56,6 +56,11 @@ def test_what_the_other_release_refuses_is_the_answer() -> None:
     (line,) = comparison.summary
     assert line.startswith("1.5 refuses the DGD: spec.services[W].runtimeVersionOverride: ")
     assert comparison.to_result()["refused"][0]["rule"] == "runtime_version"
+
+
+def test_nothing_is_compared_with_what_was_refused() -> None:
+    comparison = compare(rendered(beta(), "1.1"), rendered(beta(), "1.5"))
+    assert (comparison.pods, comparison.objects, comparison.summary) == ((), (), ())
 
 
 def test_documented_values_against_a_release() -> None:
