@@ -234,7 +234,7 @@ CASES: dict[str, Case] = {
         ),
         sub="multi_attach",
     ),
-    "dra": Case("dra_claim", FIX, DRA),
+    "dra": Case("dra_claim", FIX, DRA, ahead=20),
     "gated": Case("scheduling_gated", FIX, {**asks(), "schedulingGates": [{"name": "example.com/hold"}]}),
     "gang": Case(
         "gang",
@@ -244,7 +244,7 @@ CASES: dict[str, Case] = {
             "Unschedulable", "1/1 tasks in gang unschedulable: pod group is not ready, 1 Pending, 2 minAvailable"
         ),
         state="timeout",
-        timeout=5,
+        timeout=3,
     ),
     "quota": Case("quota", FIX, asks(2), before=quota),
     "pod-security": Case("admission", FIX, asks(), before=restricted, sub="pod_security"),
@@ -309,13 +309,13 @@ CASES: dict[str, Case] = {
         {**asks(), "schedulerName": "nobody"},
         after=says("Unschedulable", "the moon is wrong"),
         state="timeout",
-        timeout=4,
+        timeout=3,
     ),
     "node-lost": Case("node_lost", FIX, {**asks(), "nodeName": "dead"}, before=own_node("dead", ready="Unknown")),
     "invalid": Case("config_invalid", FAIL, after=invalid_template, worker=False),
     "operator": Case("operator_error", FIX, status=False, worker=False, ahead=60),
     "rollout": Case("rollout_stuck", FAIL, annotations=outcome("never-ready"), spec={"progressDeadlineSeconds": 2}),
-    "loading": Case("model_loading", "wait", asks(readinessProbe=PROBE), {DELAY: "600s"}, state="timeout", timeout=4),
+    "loading": Case("model_loading", "wait", asks(readinessProbe=PROBE), {DELAY: "600s"}, state="timeout", timeout=3),
 }
 
 
@@ -366,7 +366,7 @@ def test_a_category_happens_and_is_named(bare_cluster: RunningCluster, name: str
 def test_a_legitimate_wait_says_when_to_look_again_and_whether_it_can_end(bare_cluster: RunningCluster) -> None:
     namespace = bare_cluster.namespace("triage-next-check")
     deploy(bare_cluster.api, namespace, workers=3, pod={**asks(4), "nodeSelector": L40S})
-    result = wait_for(bare_cluster, request(namespace, timeout=4))
+    result = wait_for(bare_cluster, request(namespace, timeout=3))
     assert (result["state"], result["way"]) == ("timeout", "contention")
     assert result["next_check"]["can_ever_fit"] is True
     assert "Insufficient nvidia.com/gpu" in result["next_check"]["evidence"][0]
@@ -378,7 +378,7 @@ def test_a_legitimate_wait_says_when_to_look_again_and_whether_it_can_end(bare_c
 def test_ready_comes_with_the_operators_word(bare_cluster: RunningCluster) -> None:
     api, namespace = bare_cluster.api, bare_cluster.namespace("triage-ready")
     deploy(api, namespace)
-    early = wait_for(bare_cluster, request(namespace, timeout=4, check_discovery=False))
+    early = wait_for(bare_cluster, request(namespace, timeout=3, check_discovery=False))
     assert early["state"] == "timeout", "all pods are ready, the operator has not said so"
     graph = api.get("nvidia.com/v1alpha1", "DynamoGraphDeployment", namespace, NAME)
     assert graph is not None

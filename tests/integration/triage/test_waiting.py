@@ -112,9 +112,9 @@ def test_from_event_to_verdict_in_under_a_second(bare_cluster: RunningCluster) -
 def test_requests_do_not_grow_with_time(bare_cluster: RunningCluster) -> None:
     namespace = bare_cluster.namespace("wait-requests")
     deploy(bare_cluster.api, namespace, annotations={DELAY: "600s"})
-    short = wait_for(bare_cluster, request(namespace, timeout=4))
-    long = wait_for(bare_cluster, request(namespace, timeout=16))
-    print(f"\nAPI requests: {short['api_requests']} in 4 s, {long['api_requests']} in 16 s")
+    short = wait_for(bare_cluster, request(namespace, timeout=3))
+    long = wait_for(bare_cluster, request(namespace, timeout=12))
+    print(f"\nAPI requests: {short['api_requests']} in 3 s, {long['api_requests']} in 12 s")
     assert long["api_requests"] == short["api_requests"]
     assert short["api_requests"] <= 2 * WATCHED_KINDS, "one list and one watch a kind"
 
