@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -39,7 +38,7 @@ def update_container(container: dict[str, Any], node: Node) -> None:
     """Rewrite the command line of a multinode pod and set the cache folder."""
     mp = uses_mp(node.annotations, node.profile.switches.executor)
     elastic = node.profile.switches.elastic_ep
-    if node.gms_engine:
+    if node.gms_engine and not launch.has_argument(container.get("args", ()), "--load-format", "gms"):
         launch.inject_flags(container, "--load-format gms", keys.VLLM, needs_shell=False)
         node.note_launch(container, "10.5-inter-pod-gms")
     if node.gms_shadow:
@@ -50,7 +49,7 @@ def update_container(container: dict[str, Any], node: Node) -> None:
             append_env(container, node, [env_field("VLLM_NIXL_SIDE_CHANNEL_HOST", "status.podIP")], "7.1-side-channel")
         if node.role == "worker":
             drop_probes(container, node)
-    elif elastic and node.role == "main" and is_elastic_single(container):
+    elif elastic and node.role == "main" and is_elastic_single(container) and container.get("command"):
         _elastic(container, node)
         variables = [env_field(name, "status.podIP") for name in ("POD_IP", "VLLM_DP_MASTER_IP")]
         append_env(container, node, variables, "7.1-elastic-ep")
@@ -179,6 +178,7 @@ def _waits(spec: dict[str, Any], node: Node) -> bool:
         return False
     if node.profile.switches.wait_for_leader_by_flags:
         main = spec["containers"][0]
-        line = " ".join([*main.get("command", ()), *main.get("args", ())])
-        return re.search(r"--distributed-executor-backend[ =]mp(\s|$)", line) is not None
+        line = [*main.get("command", ()), *main.get("args", ())]
+        words = [word for text in line for word in text.split()]
+        return any(launch.has_argument(each, "--distributed-executor-backend", "mp") for each in (line, words))
     return uses_mp(node.annotations, node.profile.switches.executor) and bool(node.dgd)

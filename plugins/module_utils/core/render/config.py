@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .api import OperatorConfig
+from .profiles import profile_of
 
 #: The names under which the platform chart is usually installed.
 HELM_RELEASE = "dynamo-platform"
@@ -18,9 +19,9 @@ def helm_config(release: str, helm_release: str = HELM_RELEASE, helm_namespace: 
     Source: ``deploy/helm/charts/platform``. 1.1 installs NATS, 1.5 does not; Grove's delay is the platform chart's
     (the operator's own is 15 minutes); Grove and LeaderWorkerSet count as switched off.
     """
-    nats = f"nats://{helm_release}-nats.{helm_namespace}.svc.cluster.local:4222" if release == "1.1" else ""
+    nats = f"nats://{helm_release}-nats.{helm_namespace}.svc.cluster.local:4222"
     return OperatorConfig(
-        nats_address=nats,
+        nats_address=nats if profile_of(release).chart_installs_nats else "",
         planner_cluster_role=f"{helm_release}-dynamo-operator-planner",
         epp_cluster_role=f"{helm_release}-dynamo-operator-epp",
         termination_delay="4h0m0s",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import keys
+from . import names
 from .goyaml import to_yaml
 from .graph import Component, Graph, Refused, metadata
 
@@ -15,7 +16,7 @@ CONFIG_KEY = "epp-config-dynamo.yaml"
 
 
 def add_epp(graph: Graph, class_selector: bool = False) -> None:
-    """Add ConfigMap and InferencePool of each EPP; ``class_selector`` picks pods by component class, as 1.5 does."""
+    """Add what each EPP needs beside its pods; ``class_selector`` picks pods by component class, as 1.5 does."""
     for component in graph.components:
         if component.type == keys.EPP:
             _add(graph, component, class_selector)
@@ -59,6 +60,23 @@ def _add(graph: Graph, component: Component, class_selector: bool) -> None:
         },
     }
     graph.add(pool, "9-inference-pool")
+    if graph.config.istio and class_selector:
+        _destination_rule(graph, f"{graph.name}-{component.lower}")
+
+
+def _destination_rule(graph: Graph, service: str) -> None:
+    """Tell a mesh that the endpoint picker speaks TLS by itself."""
+    name = names.kube_name(service, lower=True)
+    item = {
+        "apiVersion": "networking.istio.io/v1beta1",
+        "kind": "DestinationRule",
+        "metadata": metadata(name, graph.namespace),
+        "spec": {
+            "host": f"{name}.{graph.namespace}.svc.cluster.local",
+            "trafficPolicy": {"tls": {"mode": "SIMPLE", "insecureSkipVerify": True}},
+        },
+    }
+    graph.add(item, "9-destination-rule")
 
 
 def epp_config(config: dict[str, Any]) -> dict[str, Any]:

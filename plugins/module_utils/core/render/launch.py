@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 _PYTHON = re.compile(r"(.*/)?(python\d*(\.\d+)*)", re.ASCII | re.DOTALL)
@@ -102,6 +103,13 @@ def flag_value(container: dict[str, Any], flag: str) -> int:
         if word == flag and re.fullmatch(r"[+-]?[0-9]{1,18}", words[index + 1], re.ASCII):
             return int(words[index + 1])
     return 1
+
+
+def has_argument(words: Sequence[str], flag: str, value: str) -> bool:
+    """Return whether a command line gives ``flag`` this value, in one word or two, or inside a shell line."""
+    return any(f"{flag} {value}" in word or f"{flag}={value}" in word for word in words) or any(
+        pair == (flag, value) for pair in pairwise(words)
+    )
 
 
 def argument_words(container: dict[str, Any]) -> list[str]:

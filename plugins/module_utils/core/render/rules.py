@@ -174,6 +174,7 @@ _RULES: tuple[Rule, ...] = (
     Rule("9-ingress", "the component is exposed", f"{_GRAPH} :: GenerateComponentIngress"),
     Rule("9-model-service", "clients find the workers of a model", "internal/dynamo/model_service.go"),
     Rule("9-epp-config", "the endpoint picker's inline configuration", "internal/dynamo/epp"),
+    Rule("9-destination-rule", "Istio must not wrap the endpoint picker's own TLS", "internal/dynamo/graph.go"),
     Rule("9-inference-pool", "the gateway finds the endpoint picker", "internal/dynamo/epp"),
     Rule("10.1-checkpoint", "the component restores from a checkpoint", "internal/checkpoint", "Checkpoint / Restore"),
     Rule("10.2-candidate", "a pod may be restored when it starts", "internal/checkpoint"),

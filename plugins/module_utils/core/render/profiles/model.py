@@ -113,6 +113,7 @@ class Profile:
     shared_memory_size: str = "8Gi"
     ssh_secret_mode: int = 0o644
     hpa_cpu_target: int = 80
+    chart_installs_nats: bool = False
     source: str = "operator"
     admission: Admission = field(default_factory=Admission)
 

@@ -129,6 +129,7 @@ PROFILE = Profile(
     release="1.1",
     version="1.1.0",
     api_version=keys.V1ALPHA1,
+    chart_installs_nats=True,
     types={
         keys.FRONTEND: FRONTEND,
         keys.WORKER: WORKER,

@@ -29,6 +29,7 @@ EPP = replace(
 
 PROFILE = replace(
     release_1_1.PROFILE,
+    chart_installs_nats=False,
     release="1.5",
     version="1.5.0",
     api_version=keys.V1BETA1,

@@ -136,6 +136,12 @@ class TestInterPod:
         assert env(main)["FAILOVER_LOCK_PATH"] == "/run/gms/shared/failover.lock"
         assert template_["cliqueStartupType"] == "CliqueStartupTypeExplicit"
 
+    def test_flag_that_is_there_already(self) -> None:
+        graph = self.graph()
+        args = graph["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]["args"]
+        args.append("--load-format=gms")
+        assert container(accepted(graph, "1.5", "grove"), "Agg")["args"] == ["--model", "m", "--load-format=gms"]
+
     def test_keeper(self) -> None:
         keeper = clique(accepted(self.graph(), "1.5", "grove"), "Agg", "gms-0")
         main = keeper["spec"]["podSpec"]["containers"][0]

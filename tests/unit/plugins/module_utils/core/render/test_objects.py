@@ -479,3 +479,16 @@ def test_epp_configuration_becomes_a_config_map() -> None:
             "  - pluginRef: picker\n"
             "    weight: 1\n"
         )
+
+
+def test_istio_leaves_the_endpoint_pickers_tls_alone() -> None:
+    reference = {"configMapRef": {"name": "mine", "key": "k"}}
+    epp = {"componentType": "epp", "eppConfig": reference, "extraPodSpec": {"mainContainer": {"image": IMAGE}}}
+    graph = alpha({"Epp": epp, "Worker": service()})
+    result = accepted(graph, "1.5", settings={"istio": True})
+    assert find(result, "DestinationRule", "demo-epp")["spec"] == {
+        "host": "demo-epp.team-a.svc.cluster.local",
+        "trafficPolicy": {"tls": {"mode": "SIMPLE", "insecureSkipVerify": True}},
+    }
+    assert names(accepted(graph, "1.5"), "DestinationRule") == []
+    assert names(accepted(graph, "1.1", settings={"istio": True}), "DestinationRule") == []
