@@ -44,7 +44,19 @@ def service_args(config: dict[str, Any], component: str) -> dict[str, Any]:
     """Return the ``ServiceArgs`` of a component."""
     entry = config.get(component)
     args = entry.get("ServiceArgs") if isinstance(entry, dict) else None
-    return args if isinstance(args, dict) else {}
+    if not isinstance(args, dict):
+        return {}
+    wanted = args.get("resources")
+    amounts = list(wanted.values()) if isinstance(wanted, dict) else []
+    amounts += [text for custom in amounts if isinstance(custom, dict) for text in custom.values()]
+    if not isinstance(args.get("workers"), int | None) or any(isinstance(text, int | float) for text in amounts):
+        raise Refused(
+            "dgd-controller",
+            "bad_deployment_config",
+            f"{VARIABLE}: an amount must be a text, workers a number",
+            component,
+        )
+    return args
 
 
 def native_amounts(args: dict[str, Any], component: str) -> dict[str, str]:

@@ -88,12 +88,17 @@ def _main_container(
         if service.get(probe) is not None:
             container[probe] = plain(service[probe])
     _add_resources(component, container, stage)
-    if service.get("envFromSecret"):
-        container["envFrom"] = [*container.get("envFrom", ()), {"secretRef": {"name": service["envFromSecret"]}}]
+    if service.get("envFromSecret") is not None:
+        container["envFrom"] = [*container.get("envFrom", ()), secret_source(service["envFromSecret"])]
     infrastructure = infrastructure_env(graph)
     notes.env(container["name"], infrastructure, "4.1-infrastructure")
     container["env"] = merge_env(infrastructure, container["env"])
     return container
+
+
+def secret_source(name: str) -> dict[str, Any]:
+    """Return an entry of envFrom; the operator adds one even for an empty name."""
+    return {"secretRef": {"name": name} if name else {}}
 
 
 def _add_resources(component: Component, container: dict[str, Any], stage: Stage) -> None:
@@ -192,8 +197,8 @@ def _add_sidecar(graph: Graph, component: Component, spec: dict[str, Any], notes
         container["image"] = sidecar["image"]
     if sidecar.get("args"):
         container["args"] = list(sidecar["args"])
-    if sidecar.get("envFromSecret"):
-        container["envFrom"] = [{"secretRef": {"name": sidecar["envFromSecret"]}}]
+    if sidecar.get("envFromSecret") is not None:
+        container["envFrom"] = [secret_source(sidecar["envFromSecret"])]
     container["env"] = merge_env(
         infrastructure_env(graph),
         merge_env(container["env"], sidecar.get("envs") or ()),

@@ -153,7 +153,10 @@ def _apply_deployment_config(component: Component) -> None:
         ]
     if isinstance(wanted, dict):
         amounts = {key: wanted[key] for key in ("cpu", "memory", "gpu", "custom") if wanted.get(key)}
-        component.spec["resources"] = {"requests": plain(amounts), "limits": plain(amounts)}
+        resources = plain(component.spec.get("resources") or {})
+        for side in ("requests", "limits"):
+            resources[side] = {**(resources.get(side) or {}), **plain(amounts)}
+        component.spec["resources"] = resources
 
 
 def _reconcile(graph: Graph, component: Component, name: str) -> None:

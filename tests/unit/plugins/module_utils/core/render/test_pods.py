@@ -188,8 +188,29 @@ class TestVariables:
             assert find(result, "Deployment", "demo-frontend")["spec"]["replicas"] == 1
 
     @BOTH
-    def test_legacy_configuration_must_be_json(self, release: str) -> None:
-        frontend = service("frontend", gpus=None, envs=[_var("DYN_DEPLOYMENT_CONFIG", "{")])
+    def test_legacy_resources_stand_beside_other_ones(self, release: str) -> None:
+        text = '{"Worker":{"ServiceArgs":{"resources":{"cpu":"2"}}}}'
+        made = service(
+            envs=[_var("DYN_DEPLOYMENT_CONFIG", text)],
+            resources={"limits": {"cpu": "1", "gpu": "1"}, "requests": {"memory": "1Gi"}},
+        )
+        assert container(accepted(alpha({"Worker": made}), release), "Worker")["resources"] == {
+            "limits": {"cpu": "2", "nvidia.com/gpu": "1"},
+            "requests": {"cpu": "2", "memory": "1Gi"},
+        }
+
+    @BOTH
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "{",
+            '{"Frontend":{"ServiceArgs":{"workers":"two"}}}',
+            '{"Frontend":{"ServiceArgs":{"resources":{"cpu":2}}}}',
+            '{"Frontend":{"ServiceArgs":{"resources":{"custom":{"a/b":2}}}}}',
+        ],
+    )
+    def test_legacy_configuration_must_have_its_shape(self, release: str, text: str) -> None:
+        frontend = service("frontend", gpus=None, envs=[_var("DYN_DEPLOYMENT_CONFIG", text)])
         refused = rendered(alpha({"Frontend": frontend}), release)
         assert [error.rule for error in refused.errors] == ["bad_deployment_config"]
 
