@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render import RELEASES
 from ansible_collections.inference_ops.dynamo.plugins.modules import dgd_render
 from ansible_collections.inference_ops.dynamo.tests.fixtures.render.graphs import Graph, alpha, beta, service
 
@@ -96,6 +97,13 @@ def test_a_refused_graph_fails_or_is_reported(run_module: Any) -> None:
     assert not outcome.failed
     assert outcome.result["verdict"] == "fail"
     assert outcome.result["pods"] == []
+
+
+def test_the_documentation_offers_every_release() -> None:
+    options = yaml.safe_load(dgd_render.DOCUMENTATION)["options"]
+    assert options["operator_release"]["choices"] == ["auto", *RELEASES]
+    assert options["compare_to"]["choices"] == list(RELEASES)
+    assert dgd_render.ARGS["operator_release"]["choices"] == ["auto", *RELEASES]
 
 
 def broken(path: Path, text: bytes) -> str:
