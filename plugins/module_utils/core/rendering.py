@@ -37,7 +37,7 @@ from .render.podcheck import check_pods
 from .render.profiles import profile_of
 from .render.releases import Choice, Gates, choose_gates, choose_release
 from .render.update import review_update, without_restart
-from .snapshot import Snapshot
+from .snapshot import Snapshot, name_of
 
 _CHECK = "render"
 REFUSED = Reason(
@@ -271,17 +271,39 @@ def _in(secrets: Iterable[SecretEntry], namespace: str) -> tuple[SecretEntry, ..
 
 def _facts(snapshot: Snapshot | None, namespace: str) -> ClusterFacts:
     """Read what the renderer may know of the cluster; kinds that were not observed stay unknown."""
-    if snapshot is None or snapshot.namespace != namespace:
+    if snapshot is None:
         return ClusterFacts()
+    topologies = _topologies(snapshot)
+    if snapshot.namespace != namespace:
+        return ClusterFacts(topologies=topologies)
     account = next(
         (
-            str(item.get("metadata", {}).get("name", ""))
+            name_of(item)
             for item in snapshot.items("serviceaccounts")
-            if (item.get("metadata", {}).get("labels") or {}).get("nvidia.com/dynamo-component-pod") == "true"
+            if ((item.get("metadata") or {}).get("labels") or {}).get(_COMPONENT_POD_LABEL) == "true"
         ),
         "",
     )
-    return ClusterFacts(component_service_account=account)
+    return ClusterFacts(component_service_account=account, topologies=topologies)
+
+
+#: Marks the ServiceAccount of component pods where discovery goes through etcd.
+_COMPONENT_POD_LABEL = "nvidia.com/dynamo-component-pod"
+#: Where Grove keeps the levels of a cluster's topology: before 1.5, and since.
+_TOPOLOGY_KINDS = ("clustertopologies", "clustertopologybindings")
+
+
+def _topologies(snapshot: Snapshot) -> Mapping[str, tuple[tuple[str, str], ...]] | None:
+    """Return each cluster topology's levels from broad to narrow, with their node labels; ``None``: nobody looked."""
+    if not any(snapshot.state(kind).state == "observed" for kind in _TOPOLOGY_KINDS):
+        return None
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    for kind in _TOPOLOGY_KINDS:
+        for item in snapshot.items(kind):
+            levels = (item.get("spec") or {}).get("levels")
+            named = [level for level in levels if isinstance(level, Mapping)] if isinstance(levels, list) else []
+            found[name_of(item)] = tuple((str(level.get("domain")), str(level.get("key") or "")) for level in named)
+    return found
 
 
 def _pathway(result: RenderResult, components: Iterable[ComponentView], config: OperatorConfig) -> str:

@@ -141,6 +141,23 @@ def test_the_component_service_account_of_the_snapshots_namespace() -> None:
     assert frontend.pod["spec"]["serviceAccountName"] == "default"
 
 
+def test_cluster_topologies_of_the_snapshot() -> None:
+    graph = alpha(topologyConstraint={"topologyProfile": "grove", "packDomain": "rack"})
+    levels = [{"domain": "zone", "key": "node/zone"}, {"domain": "rack", "key": "node/rack"}]
+    seen = snapshot(
+        kinds={"clustertopologies": {"state": "observed", "detail": ""}},
+        clustertopologies=[{"metadata": {"name": "grove"}, "spec": {"levels": levels}}],
+    )
+    report = reported(graph, release="1.1", pathway="grove", snapshot=seen)
+    assert {gang.topology_key for pod in report.result.pods for gang in pod.gangs} == {"node/rack"}
+    unseen = reported(graph, release="1.1", pathway="grove", snapshot=snapshot())
+    assert all(pod.unknown for pod in unseen.result.pods)
+    other = alpha(topologyConstraint={"topologyProfile": "mine", "packDomain": "rack"})
+    assert [error.rule for error in reported(other, release="1.1", pathway="grove", snapshot=seen).rejections] == [
+        "topology_missing"
+    ]
+
+
 def test_the_operators_settings() -> None:
     config = {
         "nats_address": "nats://here",
