@@ -76,56 +76,48 @@ options:
     default: 10
   graces:
     description:
-      - How many seconds a failure must last before it ends the wait. Those not given are as described below.
+      - How many seconds a failure must last before it ends the wait. Those not given have their defaults.
     type: dict
     suboptions:
       unschedulable:
         description:
           - Taints, affinities and selectors that no node meets. Set it longer where an autoscaler may add nodes.
-          - Without it 30 seconds.
         type: int
         default: 30
       never_fits:
         description:
           - A request that no node of the cluster could hold even when empty. Set it longer where an autoscaler
             may add nodes.
-          - Without it 30 seconds.
         type: int
         default: 30
       dependency:
         description:
           - A missing claim, quota, secret, config map, service account, or a refusal by an admission controller.
-          - Without it 60 seconds.
         type: int
         default: 60
       image:
         description:
           - An image that cannot be pulled.
-          - Without it 90 seconds.
         type: int
         default: 90
       crash:
         description:
           - A container that crashes again and again, runs out of memory, or is killed by its probes.
-          - Without it 120 seconds.
         type: int
         default: 120
       readiness:
         description:
           - A readiness probe that fails although the container started.
-          - Without it 600 seconds.
         type: int
         default: 600
       operator:
         description:
           - An error of the operator, or a DGD that no operator takes up.
-          - Without it 120 seconds.
         type: int
         default: 120
       other:
         description:
           - Every other failure.
-          - Without it 120 seconds.
         type: int
         default: 120
   stable_for:
@@ -391,7 +383,10 @@ ARGUMENTS: dict[str, Any] = {
     "uids": {"type": "dict", "default": {}},
     "timeout": {"type": "int", "default": 3600},
     "progress_interval": {"type": "int", "default": 10},
-    "graces": {"type": "dict", "options": {name: {"type": "int"} for name in DEFAULT_GRACES}},
+    "graces": {
+        "type": "dict",
+        "options": {name: {"type": "int", "default": grace} for name, grace in DEFAULT_GRACES.items()},
+    },
     "stable_for": {"type": "int", "default": 5},
     "pods": {"type": "list", "elements": "dict", "default": []},
     "objects": {"type": "list", "elements": "dict", "default": []},
@@ -421,7 +416,7 @@ def parse(params: dict[str, Any]) -> WaitRequest:
         names=names,
         policy=WaitPolicy(
             timeout=params["timeout"],
-            graces={name: value for name, value in (params["graces"] or {}).items() if value is not None},
+            graces=params["graces"] or {},
             # What is complete, bound or gone stays so.
             stable_for=params["stable_for"] if params["wait_for"] == "dgd" else 0,
             progress_interval=params["progress_interval"],
