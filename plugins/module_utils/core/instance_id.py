@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The instance id that Dynamo gives a worker from its pod's name.
 
-Source: Dynamo's ``lib/runtime/src/discovery/kube/utils.rs`` (``hash_pod_name``): Rust's default hasher (SipHash-1-3 with
-zero keys) over the text as Rust hashes it, which is its bytes followed by 0xff; the low 53 bits are kept, so that
-JSON readers with doubles do not round the number.
+Source: Dynamo's Kubernetes discovery (``lib/runtime/src/discovery/kube``): Rust's default hasher (SipHash-1-3 with zero
+keys) over the text as Rust hashes it, which is its bytes followed by 0xff; the low 53 bits are kept, so that JSON
+readers with doubles do not round the number.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ class World:
         item = self.found.pop(0) if len(self.found) > 1 else self.found[0]
         if isinstance(item, Exception):
             raise item
-        return item  # type: ignore[no-any-return]  # the list holds both
+        assert isinstance(item, (Endpoint, Finding))
+        return item
 
     @contextlib.contextmanager
     def open(self, endpoint: Endpoint) -> Any:
