@@ -84,6 +84,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("PodCliqueScalingGroup", "podcliquescalinggroups", "grove.io", "v1alpha1"),
         Kind("PodGang", "podgangs", "scheduler.grove.io", "v1alpha1"),
         Kind("ClusterTopology", "clustertopologies", "grove.io", "v1alpha1", namespaced=False),
+        Kind("ClusterTopologyBinding", "clustertopologybindings", "grove.io", "v1alpha1", namespaced=False),
         Kind("PodGroup", "podgroups", "scheduling.volcano.sh", "v1beta1"),
         Kind("Queue", "queues", "scheduling.volcano.sh", "v1beta1", namespaced=False),
     )

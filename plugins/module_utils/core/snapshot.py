@@ -36,6 +36,7 @@ from .trim import (
     trim_service,
     trim_service_account,
     trim_storage_class,
+    trim_topology,
     trim_workload,
 )
 
@@ -85,6 +86,8 @@ COLLECTED: Mapping[str, Collected] = _table(
     ("PodClique", trim_workload, "namespace", False),
     ("PodCliqueScalingGroup", trim_workload, "namespace", False),
     ("PodGang", trim_workload, "namespace", False),
+    ("ClusterTopology", trim_topology, "cluster", True),
+    ("ClusterTopologyBinding", trim_topology, "cluster", True),
     ("PodGroup", trim_workload, "namespace", False),
     ("Service", trim_service, "namespace", True),
     ("EndpointSlice", trim_endpoint_slice, "namespace", True),

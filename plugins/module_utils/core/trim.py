@@ -310,5 +310,7 @@ trim_limit_range: Trim = _picker(spec=("limits",))
 trim_priority_class: Trim = _picker(top=("value", "globalDefault", "preemptionPolicy"))
 trim_runtime_class: Trim = _picker(top=("handler", "overhead", "scheduling"))
 trim_service_account: Trim = _picker(top=("imagePullSecrets",), own=True)
+#: Grove's levels: which node label stands for a zone, a block, a rack, a host.
+trim_topology: Trim = _picker(spec=("levels",))
 trim_service: Trim = _picker(spec=("selector", "ports", "clusterIP", "type"), own=True)
 trim_endpoint_slice: Trim = _picker(top=("addressType", "endpoints", "ports"), own=True)

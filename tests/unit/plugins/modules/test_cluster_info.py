@@ -37,7 +37,7 @@ def test_the_snapshot_is_returned_and_saved(api: FakeApi, run_module: RunModule,
     assert outcome.result["snapshot"]["namespace"] == "ml"
     assert json.loads(path.read_text(encoding="utf-8")) == outcome.result["snapshot"]
     assert outcome.result["counts"]["pods"] == 2
-    assert list(outcome.result["not_observed"]) == ["podcliquesets"]
+    assert set(outcome.result["not_observed"]) == {"podcliquesets", "clustertopologies", "clustertopologybindings"}
     assert outcome.result["api_requests"] == len(api.requests)
     assert {request.headers["user-agent"] for request in api.requests} == {"inference_ops.dynamo/cluster_info"}
 

@@ -164,6 +164,9 @@ def test_small_kinds_keep_their_own_fields() -> None:
         "spec": {"hard": {"a": 1}},
         "status": {"used": {"a": 1}},
     }
+    levels = [{"domain": "rack", "key": "example.com/rack"}]
+    topology = {"metadata": {"name": "t"}, "spec": {"levels": levels, "odd": PLANTED}}
+    assert trim.trim_topology(topology) == {"metadata": {"name": "t"}, "spec": {"levels": levels}}
     event = {
         "metadata": {"name": "e"},
         "reason": "Failed",
