@@ -436,15 +436,23 @@ def collect(params: dict[str, Any], request: WaitRequest, clock: SystemClock) ->
     """Run the wait against files or a cluster and return its whole result."""
     progress = Progress(appender(params["progress_file"]))
     if params["dumps"]:
-        dump = read_dumps(params["dumps"])
-        source = FileSource(dump.objects, dump.logs, dump.taken_at, request)
-        request = without_waiting(request)
-        return {**run_wait(request, source, clock, progress), "kinds": {}, "progress": [], "api_requests": 0}
+        return {**judge_files(params["dumps"], request, clock), "kinds": {}, "progress": [], "api_requests": 0}
     kube = connect(params, agent="workload_wait")
     live = ClusterSource(kube, request, clock, check_fit=params["check_fit"], logs=params["logs"])
     result = run_wait(request, live, clock, progress)
     live.watches.stop()
     return {**result, "kinds": live.watches.kinds(), "progress": progress.lines, "api_requests": kube.api_requests}
+
+
+def judge_files(folder: str, request: WaitRequest, clock: SystemClock) -> dict[str, Any]:
+    """Judge what was written to files, which a person may have edited."""
+    dump = read_dumps(folder)
+    request = without_waiting(request)
+    source = FileSource(dump.objects, dump.logs, dump.taken_at, request)
+    try:
+        return run_wait(request, source, clock, Progress(appender(None)))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError("an object is not shaped as the API serves it", where=folder, found=str(error)) from error
 
 
 def main() -> None:

@@ -51,6 +51,18 @@ def test_files_are_judged_without_a_context(capsys: pytest.CaptureFixture[str], 
     assert "failed" not in result, "the play decides"
 
 
+@pytest.mark.parametrize("broken", [{"spec": "text"}, {"status": {"conditions": "text"}}, {"metadata": {"labels": 3}}])
+def test_files_that_are_no_objects_give_one_message(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, broken: dict[str, Any]
+) -> None:
+    folder = dump(tmp_path, {**ready_pod("demo-worker-0"), **broken})
+    result = run(capsys, dumps=folder)
+    if result.get("failed"):
+        assert "not shaped as the API serves it" in result["msg"]
+    else:
+        assert result["state"] == "progressing"
+
+
 def test_the_task_fails_only_when_asked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     result = run(capsys, dumps=dump(tmp_path), fail=True)
     assert result["failed"] is True

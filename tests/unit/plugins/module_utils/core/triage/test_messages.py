@@ -8,6 +8,8 @@ from __future__ import annotations
 import pytest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage.categories import CATEGORIES
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage.messages import parse
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 #: (phrase as a kube-scheduler gives it for a node or for the pod, category, resource)
 PHRASES = [
@@ -431,3 +433,28 @@ def test_the_plain_form_is_what_the_filter_returns() -> None:
         "truncated": False,
         "text": "0/2 nodes are available: 2 Insufficient cpu.",
     }
+
+
+_WORDS = st.sampled_from(
+    [phrase for phrase, _category, _resource in PHRASES] + [text for text, _category in WHOLE] + TAILS
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=400))
+def test_any_text_is_read_and_an_unknown_one_kept(text: str) -> None:
+    message = parse(text)
+    assert message.text == text
+    assert {one.category for one in message.blockers} <= set(CATEGORIES)
+    for one in message.blockers:
+        if one.category == "unknown":
+            assert one.text in " ".join(text.split()) or one.text in text
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 500), _WORDS), max_size=6), st.booleans())
+def test_any_mixture_of_known_phrases_is_read(parts: list[tuple[int, str]], event: bool) -> None:
+    text = "0/500 nodes are available: " + ", ".join(f"{count} {phrase}" for count, phrase in parts) + "."
+    message = parse(text, event=event)
+    assert message.nodes == 500
+    assert message.way in ("wait", "contention", "failed_deploy", "fix_dependency", "investigate")
