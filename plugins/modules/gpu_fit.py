@@ -153,7 +153,7 @@ unplaced:
   contains:
     component: {description: The component., type: str}
     pods: {description: Names of the pod demands., type: list, elements: str}
-    requests: {description: What each of them asks for, as quantities., type: dict}
+    requests: {description: "What each of them asks for, as quantities.", type: dict}
     reasons:
       description: Number of nodes by reason, in the scheduler's words. A node counts for each resource it lacks.
       type: dict
