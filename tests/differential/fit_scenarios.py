@@ -27,6 +27,8 @@ PRIORITIES = {
     "fit-high": (1000, "PreemptLowerPriority"),
     "fit-calm": (1000, "Never"),
 }
+#: How much more often a group has the rules it is about.
+_SUBJECT = 3.0
 #: Objects that stay for all scenarios.
 FIXED: tuple[Plain, ...] = (
     *(
@@ -214,7 +216,7 @@ class _Maker:
         labels = {"app": self.pick(*APPS), "team": self.pick(*TEAMS), "grp": f"g{group}"}
         spec: Plain = {"containers": [self._main()], "terminationGracePeriodSeconds": 0}
         namespace = self.pick("fit-a", "fit-a", "fit-b")
-        for feature in (
+        features = (
             self._containers,
             self._pod_level,
             self._runtime_class,
@@ -225,8 +227,14 @@ class _Maker:
             self._spreads,
             self._priority,
             self._gates,
-        ):
+        )
+        usual = self.strictness
+        # Each group is about one thing, so that every rule is seen often and pods still fit now and then.
+        subject = self.pick(*features)
+        for feature in features:
+            self.strictness = _SUBJECT if feature == subject else usual
             feature(spec, labels)
+        self.strictness = usual
         count = self._count(spec)
         claims = self._claims(group, namespace, count)
         for number in range(count):
