@@ -2,8 +2,8 @@
 MOLECULE = PATH=$(BIN):$$PATH PYTHONPATH=$(COLLECTIONS) CACHE=$(CACHE) $(BIN)/molecule
 
 .PHONY: molecule
-molecule: tools cluster-build ## Create, converge, idempotence, verify, destroy on the embedded cluster (SCENARIO=default)
-	@$(MOLECULE) test --scenario-name $(or $(SCENARIO),default)
+molecule: tools cluster-build ## Create, converge, idempotence, verify, destroy on the embedded cluster (SCENARIO=default POINTS='01_handoff ...')
+	@POINTS="$(POINTS)" $(MOLECULE) test --scenario-name $(or $(SCENARIO),default)
 
 .PHONY: kill-test
 kill-test: tools cluster-build ## Kill the deploy playbook at KILLS=20 random moments (KILL_SEED=1) and run it again
