@@ -15,6 +15,8 @@ from typing import Any
 from .core.errors import InputError, shown
 from .core.kinds import KINDS
 from .core.triage import seconds
+from .core.waits import WaitRequest
+from .waiting import Clock, FileSource, Progress, appender, run_wait, without_waiting
 
 #: No single dump is larger than this; more is no dump of one namespace.
 MAX_BYTES = 256 * 1024 * 1024
@@ -67,6 +69,17 @@ def read_dumps(folder: str) -> Dump:
     logs = {path.stem: path.read_text(encoding="utf-8", errors="replace") for path in sorted(root.rglob("*.log"))}
     taken = written if newest <= written <= newest + FRESH else newest or written
     return Dump({plural: tuple(found.values()) for plural, found in objects.items()}, logs, taken)
+
+
+def judge_files(folder: str, request: WaitRequest, clock: Clock) -> dict[str, Any]:
+    """Judge what was written to files, which a person may have edited."""
+    dump = read_dumps(folder)
+    request = without_waiting(request)
+    source = FileSource(dump.objects, dump.logs, dump.taken_at, request)
+    try:
+        return run_wait(request, source, clock, Progress(appender(None)))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError("an object is not shaped as the API serves it", where=folder, found=str(error)) from error
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:

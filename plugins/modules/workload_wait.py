@@ -362,15 +362,13 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.readines
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.waits import WaitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import connect
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube_errors import KubeError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.states import read_dumps
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.states import judge_files
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.waiting import (
     ClusterSource,
-    FileSource,
     Progress,
     SystemClock,
     appender,
     run_wait,
-    without_waiting,
 )
 
 ARGUMENTS: dict[str, Any] = {
@@ -442,17 +440,6 @@ def collect(params: dict[str, Any], request: WaitRequest, clock: SystemClock) ->
     result = run_wait(request, live, clock, progress)
     live.watches.stop()
     return {**result, "kinds": live.watches.kinds(), "progress": progress.lines, "api_requests": kube.api_requests}
-
-
-def judge_files(folder: str, request: WaitRequest, clock: SystemClock) -> dict[str, Any]:
-    """Judge what was written to files, which a person may have edited."""
-    dump = read_dumps(folder)
-    request = without_waiting(request)
-    source = FileSource(dump.objects, dump.logs, dump.taken_at, request)
-    try:
-        return run_wait(request, source, clock, Progress(appender(None)))
-    except (AttributeError, KeyError, TypeError) as error:
-        raise InputError("an object is not shaped as the API serves it", where=folder, found=str(error)) from error
 
 
 def main() -> None:
