@@ -73,11 +73,11 @@ def _environment(folder: Path) -> Mapping[str, str]:
 def up(name: str, release: str = "1.1") -> KindCluster:
     """Start a cluster with CRDs, GPUs, the served model's image and the stand-in; leaves a running one alone."""
     folder = folder_of(name)
+    started = use_docker()
     if (record := _record(folder)) and processes_of(folder):
         say(f"==> kind cluster {name} runs already")
         return record
     began = time.monotonic()
-    started = use_docker()
     node_image = ensure_node_image()
     served = ensure_served_image()
     down(name, keep_docker=True)
