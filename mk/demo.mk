@@ -2,7 +2,8 @@
 DEMO := demo
 DEMO_RECIPE ?= docs/examples/vllm-agg
 DEMO_ROOT := $(BUILD)/demo
-DEMO_PLAY = ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false $(BIN)/ansible-playbook -i localhost, \
+# What is skipped is left out, so that a newcomer reads only what happens.
+DEMO_PLAY = ANSIBLE_DISPLAY_SKIPPED_HOSTS=false ANSIBLE_CALLBACK_RESULT_FORMAT=yaml ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false $(BIN)/ansible-playbook -i localhost, \
 	-e dynamo_kubeconfig=$(BUILD)/clusters/$(DEMO)/kubeconfig -e dynamo_context=kwok-$(DEMO) -e dynamo_namespace=serving \
 	-e dynamo_experiment_root=$(DEMO_ROOT) -e dgd_src=$(CURDIR)/$(DEMO_RECIPE)/deploy.yaml \
 	-e '{"dynamo_support_manifests": ["$(CURDIR)/$(DEMO_RECIPE)/model-cache.yaml", "$(CURDIR)/$(DEMO_RECIPE)/model-download.yaml", "$(CURDIR)/$(DEMO_RECIPE)/model-validate.yaml"]}'
