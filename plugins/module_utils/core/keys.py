@@ -48,6 +48,7 @@ LABEL_CHECKPOINT_SOURCE = "nvidia.com/snapshot-is-checkpoint-source"
 LABEL_ROLE = "role"
 LABEL_INSTANCE_ID = "instance-id"  # 1.1 LWS
 LABEL_KAI_QUEUE = "kai.scheduler/queue"
+LABEL_COMPONENT_POD = "nvidia.com/dynamo-component-pod"  # on the ServiceAccount of component pods under etcd
 LABEL_LWS_NAME = "leaderworkerset.sigs.k8s.io/name"
 LABEL_GROVE_PCS = "app.kubernetes.io/part-of"
 
@@ -84,6 +85,7 @@ ANNOTATION_TOPOLOGY_CLUSTER = "nvidia.com/topology-cluster-topology-name"  # 1.5
 ANNOTATION_DGD_SPEC = "nvidia.com/dgd-spec"  # 1.5: v1alpha1 values that v1beta1 has no place for
 ANNOTATION_DCD_SPEC = "nvidia.com/dcd-spec"  # 1.5
 ANNOTATION_POD_GROUP = "scheduling.k8s.io/group-name"  # 1.1 LWS, read by Volcano
+ANNOTATION_POWER_LIMIT = "dynamo.nvidia.com/gpu-power-limit"  # 1.5
 ANNOTATION_ISTIO_INJECT = "sidecar.istio.io/inject"
 ANNOTATION_LAST_APPLIED_HASH = "nvidia.com/last-applied-hash"
 ANNOTATION_LAST_APPLIED_GENERATION = "nvidia.com/last-applied-generation"

@@ -280,15 +280,13 @@ def _facts(snapshot: Snapshot | None, namespace: str) -> ClusterFacts:
         (
             name_of(item)
             for item in snapshot.items("serviceaccounts")
-            if ((item.get("metadata") or {}).get("labels") or {}).get(_COMPONENT_POD_LABEL) == "true"
+            if ((item.get("metadata") or {}).get("labels") or {}).get(keys.LABEL_COMPONENT_POD) == "true"
         ),
         "",
     )
     return ClusterFacts(component_service_account=account, topologies=topologies)
 
 
-#: Marks the ServiceAccount of component pods where discovery goes through etcd.
-_COMPONENT_POD_LABEL = "nvidia.com/dynamo-component-pod"
 #: Where Grove keeps the levels of a cluster's topology: before 1.5, and since.
 _TOPOLOGY_KINDS = ("clustertopologies", "clustertopologybindings")
 

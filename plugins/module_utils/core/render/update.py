@@ -20,7 +20,6 @@ from .api import OperatorConfig, Rejection
 from .convert import to_v1beta1
 from .profiles import profile_of
 from .schema import clean, decode, rejection, version_of
-from .webhook_1_5 import ANNOTATION_POWER_LIMIT
 
 _ROLLING = ("Pending", "InProgress")
 _RECREATE = "is fixed at creation; delete the DGD and create it anew to change it"
@@ -181,7 +180,7 @@ def _fixed(component: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
             bool((experimental.get("grove") or {}).get("forceScalingGroup")),
         ),
         "update_power_limit": (
-            f"podTemplate.metadata.annotations[{ANNOTATION_POWER_LIMIT}]",
-            annotations.get(ANNOTATION_POWER_LIMIT),
+            f"podTemplate.metadata.annotations[{keys.ANNOTATION_POWER_LIMIT}]",
+            annotations.get(keys.ANNOTATION_POWER_LIMIT),
         ),
     }

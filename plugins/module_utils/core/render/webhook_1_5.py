@@ -35,7 +35,6 @@ from .webhook import (
 from .webhook_1_1 import epp_config_problem
 
 _GROVE_STRATEGIES = ("RollingRecreate", "OnDelete")
-ANNOTATION_POWER_LIMIT = "dynamo.nvidia.com/gpu-power-limit"
 _NEEDS_GROVE = "needs the Grove pathway, which this graph does not take"
 _OVERRIDE_NEEDED = (
     "is needed, because the main container's image has no version as its tag; give the Dynamo version as 1.5.0"
@@ -188,10 +187,10 @@ def _component_in_graph(
 
 def _power_limit(component: Mapping[str, Any], path: str, found: Findings) -> None:
     annotations = ((component.get("podTemplate") or {}).get("metadata") or {}).get("annotations") or {}
-    value = annotations.get(ANNOTATION_POWER_LIMIT)
+    value = annotations.get(keys.ANNOTATION_POWER_LIMIT)
     if value is None:
         return
-    place = f"{path}.podTemplate.metadata.annotations[{ANNOTATION_POWER_LIMIT}]"
+    place = f"{path}.podTemplate.metadata.annotations[{keys.ANNOTATION_POWER_LIMIT}]"
     if gpus.whole(value) <= 0:
         found.refuse("power_limit_value", place, f"a whole number of watts above 0 is needed, found {shown(value)}")
     claims = any(
