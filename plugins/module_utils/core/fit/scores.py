@@ -18,8 +18,9 @@ from ..keys import LABEL_SELECTOR
 from ..podresources import CPU, MEMORY, pod_requests, scoring_requests
 from .cluster import BoundPod, Group
 from .model import HOSTNAME, ZONE, Affinity, Spread, Term, labels_of, namespace_of
+from .node_filters import matches_node
 from .selectors import Labels, Requirement, Selector, tolerates, untolerated
-from .state import State, matches_node
+from .state import State
 
 TOP = 100
 _MIB = 2**20

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from . import reasons
 from .cluster import Cluster, Group, NodeView
 from .model import PODS, REGION, ZONE, Affinity, Port, Spread, Term, host_ports, namespace_of, ports_conflict
-from .selectors import UNSCHEDULABLE_TAINT, Labels, any_term, tolerates, untolerated
+from .node_filters import hard_of, matches_node, node_keys, node_reason
+from .selectors import Labels, untolerated
 from .volumes import Claim, ClaimKey
 
 Pairs = dict[tuple[str, str], int]
@@ -235,7 +236,7 @@ class State:
     def _static(self, group: Group) -> list[tuple[str, tuple[str, ...]]]:
         """Return per node why it is out whatever else is placed: the reason before and those after resources."""
         only = group.rules.only
-        keys = _node_keys(group)
+        keys = node_keys(group)
         memo: dict[object, tuple[str, tuple[str, ...]]] = {}
         found = []
         for node in self.nodes:
@@ -505,37 +506,3 @@ class State:
             for reason in self.why_not(group, node):
                 counts[reason] += 1
         return dict(counts)
-
-
-def hard_of(group: Group) -> list[Spread]:
-    """Return the constraints that filter."""
-    return [rule for rule in group.spreads if rule.hard]
-
-
-def _node_keys(group: Group) -> list[str]:
-    keys = set(group.rules.selector)
-    for term in group.rules.terms or ():
-        keys |= {requirement.key for requirement in term.labels}
-    return sorted(keys)
-
-
-def matches_node(group: Group, node: NodeView) -> bool:
-    """Return whether the node meets the pod's node selector and required node affinity."""
-    rules = group.rules
-    if any(node.labels.get(key) != value for key, value in rules.selector.items()):
-        return False
-    return rules.terms is None or any_term(rules.terms, node.labels, node.name)
-
-
-def node_reason(group: Group, node: NodeView, only: frozenset[str] | None) -> str:
-    """Return why the node is out by its own properties, or nothing."""
-    rules = group.rules
-    if only is not None and node.name not in only:
-        return reasons.NOT_NAMED
-    if node.unschedulable and not tolerates(rules.tolerations, UNSCHEDULABLE_TAINT):
-        return reasons.UNSCHEDULABLE
-    if rules.name and rules.name != node.name:
-        return reasons.NODE_NAME
-    if node.taints and untolerated(node.taints, rules.tolerations) is not None:
-        return reasons.TAINT
-    return "" if matches_node(group, node) else reasons.NODE_AFFINITY
