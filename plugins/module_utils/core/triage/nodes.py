@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from ..demand import K8sObject
 from ..errors import InputError
 from ..fit.cluster import Cluster, Group, NodeView, build_cluster, group_pods
-from ..fit.selectors import untolerated
 from ..fit.node_filters import matches_node, node_reason
+from ..fit.selectors import untolerated
 from ..fit.state import State
 from .messages import SchedulerMessage, classify
 from .state import ClusterState, condition, labels_of, meta
