@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -80,6 +80,7 @@ class PullRow:
     outcome: Outcome
     secrets: tuple[str, ...]
     why: str
+    used_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def read_report(data: Mapping[str, Any]) -> Report:
         moments=_moments(ledger),
         smoke=smoke_part,
         ledger=ledger_part,
-        commands=tuple(str(command) for command in commands),
+        commands=_texts(commands),
     )
 
 
@@ -202,6 +203,13 @@ def _text(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}: {_text(item)}" for key, item in value.items())
     return str(value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """Return a list of texts; a single text is a list of one."""
+    if isinstance(value, (list, tuple)):
+        return tuple(_text(item) for item in value)
+    return (_text(value),) if value else ()
 
 
 def _findings(given: Iterable[object]) -> Iterable[Finding]:
@@ -236,6 +244,9 @@ def _headline(
     status = str(ledger.get("status") or "")
     if status == "blocked":
         outcome = "fail"
+    if served and outcome != "fail":
+        # What could not be known before is outweighed by the answer; the findings still tell it.
+        outcome = "pass"
     if given:
         return outcome, given[0].upper() + given[1:].replace("_", " ")
     if served:
@@ -254,8 +265,17 @@ def _lead(findings: Sequence[Finding]) -> str:
     first = findings[0] if findings else None
     if first is None or first.outcome == "pass":
         return ""
-    text = f"{first.subject}: {first.message}"
+    text = f"{first.subject}: {own_message(first)}"
     return text if len(text) <= 240 else text[:239] + "…"
+
+
+def own_message(finding: Finding) -> str:
+    """Return the message without the subject's name at its beginning, as the subject stands before it."""
+    for name in (finding.subject, finding.subject.partition("/")[2]):
+        if name and finding.message.startswith(f"{name}: "):
+            rest = finding.message[len(name) + 2 :]
+            return rest[:1].upper() + rest[1:]
+    return finding.message
 
 
 # -- fit and pods ------------------------------------------------------------------------------------------------------
@@ -267,7 +287,7 @@ def _fit(fit: Mapping[str, Any]) -> FitPart | None:
     outcome, words = _FIT_WORDS.get(str(fit.get("verdict")), _FIT_WORDS["unknown"])
     placements = _rows(fit, "placements")
     nodes = {_text(item.get("node")) for item in placements}
-    reasons = "; ".join(_text(reason) for reason in fit.get("unknown") or ())
+    reasons = "; ".join(_texts(fit.get("unknown")))
     sentence = {
         "pass": f"{_many(len(placements), 'pod')} on {_many(len(nodes), 'node')}.",
         "fail": _text(fit.get("proof")) or "No placement of all pods was found.",
@@ -278,7 +298,7 @@ def _fit(fit: Mapping[str, Any]) -> FitPart | None:
         sentence,
         svg(node_rows(fit), "Where the pods go") if fit.get("nodes") else "",
         tuple(
-            (_text(item.get("component")), str(len(item.get("pods") or ())), _text(item.get("message")))
+            (_text(item.get("component")), str(len(_texts(item.get("pods")))), _text(item.get("message")))
             for item in _rows(fit, "unplaced")
         ),
         tuple(
@@ -309,7 +329,7 @@ def _pods(render: Mapping[str, Any], fit: Mapping[str, Any]) -> tuple[PodRow, ..
         images = tuple(
             dict.fromkeys(_text(entry.get("image")) for entry in containers or () if isinstance(entry, Mapping))
         )
-        unknown = tuple(_text(reason) for reason in item.get("unknown") or ())
+        unknown = _texts(item.get("unknown"))
         key = (_text(item.get("component")), _text(item.get("role")), images, _requests(pod), unknown)
         groups.setdefault(key, []).append(_text(item.get("name")))
     return tuple(
@@ -356,18 +376,16 @@ _PULL_OUTCOMES: Mapping[str, tuple[Outcome, str]] = {
 def _pulls(result: Mapping[str, Any]) -> tuple[PullRow, ...] | None:
     if not result:
         return None
-    rows = []
+    rows: dict[PullRow, list[str]] = {}
     for item in _rows(result, "images"):
         outcome, words = _PULL_OUTCOMES.get(str(item.get("verdict")), ("unknown", "not known"))
-        secrets = tuple(
-            dict.fromkeys(_text(name) for name in (*(item.get("attached") or ()), *(item.get("operator") or ())))
+        secrets = tuple(dict.fromkeys((*_texts(item.get("attached")), *_texts(item.get("operator")))))
+        row = PullRow(
+            _text(item.get("image")), _text(item.get("registry")), words, outcome, secrets, _text(item.get("why"))
         )
-        rows.append(
-            PullRow(
-                _text(item.get("image")), _text(item.get("registry")), words, outcome, secrets, _text(item.get("why"))
-            )
-        )
-    return tuple(rows)
+        # Pods of several kinds may use one image; where the answer is the same, it is told once.
+        rows.setdefault(row, []).extend(_texts(item.get("used_by")))
+    return tuple(replace(row, used_by=tuple(dict.fromkeys(names))) for row, names in rows.items())
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------
@@ -484,7 +502,7 @@ def _ledger(ledger: Mapping[str, Any]) -> LedgerPart | None:
         tuple(
             (
                 _text(item.get("object") or item.get("manifest")),
-                "; ".join(f"{step.get('op')} {step.get('path')}" for step in item.get("operations") or ()),
+                "; ".join(f"{step.get('op')} {step.get('path')}" for step in _rows(item, "operations")),
                 _text(item.get("reason")),
             )
             for item in _rows(ledger, "patches")
@@ -500,7 +518,7 @@ def _ledger(ledger: Mapping[str, Any]) -> LedgerPart | None:
         tuple(
             (
                 f"{_text(item.get('component'))} {_text(item.get('knob'))}".strip(),
-                {True: "live", False: "not live", None: "not proven"}.get(item.get("proven"), "not proven"),
+                "live" if item.get("proven") is True else "not live" if item.get("proven") is False else "not proven",
                 _text(item.get("evidence")),
             )
             for item in _rows(ledger, "config_engagement")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from ..findings import Finding, Outcome
-from .data import FitPart, LedgerPart, Moment, PodRow, PullRow, Report, SmokePart
+from .data import FitPart, LedgerPart, Moment, PodRow, PullRow, Report, SmokePart, own_message
 from .style import STYLE
 
 _MARKS: dict[Outcome, str] = {"pass": "✓", "warn": "!", "unknown": "?", "fail": "✕"}
@@ -51,7 +51,7 @@ def _e(text: object) -> str:
 
 def _head(report: Report) -> str:
     kicker = f'<p class="kicker">{_e(report.subtitle)}</p>' if report.subtitle else ""
-    facts = "".join(f"<div><dt>{_e(name)}</dt><dd>{_e(value)}</dd></div>" for name, value in report.facts)
+    facts = "".join(_fact(name, value) for name, value in report.facts)
     lead = f'<span class="lead">{_e(report.lead)}</span>' if report.lead else ""
     return (
         f"<header>{kicker}<h1>{_e(report.title)}</h1>"
@@ -59,6 +59,12 @@ def _head(report: Report) -> str:
         f'<strong>{_e(report.headline)}</strong><span class="counts">{_e(counted(report))}</span>{lead}</p>'
         f"{f'<dl class=facts>{facts}</dl>' if facts else ''}</header>\n"
     )
+
+
+def _fact(name: str, value: str) -> str:
+    """Return one fact; a long value takes a row of its own."""
+    long = ' class="row"' if len(value) > 24 else ""
+    return f"<div{long}><dt>{_e(name)}</dt><dd>{_e(value)}</dd></div>"
 
 
 def counted(report: Report) -> str:
@@ -90,7 +96,7 @@ def _findings(findings: Sequence[Finding]) -> str:
     body = "".join(_finding(finding) for finding in open_ones) or "<p>Every check passed.</p>"
     if passed:
         rows = [
-            (_e(finding.subject), _e(finding.message), f'<code class="keep">{_e(finding.reason_code)}</code>')
+            (_e(finding.subject), _e(own_message(finding)), f'<code class="keep">{_e(finding.reason_code)}</code>')
             for finding in passed
         ]
         table = _table("", ("Subject", "What was found", "Code"), rows)
@@ -104,7 +110,7 @@ def _finding(finding: Finding) -> str:
     remedy = f'<p class="remedy"><b>What to do:</b> {_e(finding.remedy)}</p>' if finding.remedy else ""
     return (
         f'<article class="finding {finding.outcome}"><h3>{_tag(finding.outcome)}<span>{_e(finding.subject)}</span>'
-        f"<code>{_e(finding.reason_code)}</code></h3><p>{_e(finding.message)}</p>{evidence}{remedy}</article>"
+        f"<code>{_e(finding.reason_code)}</code></h3><p>{_e(own_message(finding))}</p>{evidence}{remedy}</article>"
     )
 
 
@@ -148,6 +154,7 @@ def _pulls(pulls: Sequence[PullRow]) -> str:
     rows = [
         (
             f"<code>{_e(row.image)}</code>",
+            "<br>".join(_e(name) for name in row.used_by) or '<span class="soft">not told</span>',
             _tag(row.outcome, row.verdict),
             "<br>".join(f'<span class="keep"><code>{_e(name)}</code></span>' for name in row.secrets)
             or '<span class="soft">none</span>',
@@ -157,7 +164,7 @@ def _pulls(pulls: Sequence[PullRow]) -> str:
     ]
     if not rows:
         return '<p class="none">No image was judged.</p>'
-    return _table("", ("Image", "Verdict", "Secrets", "Why"), rows)
+    return _table("", ("Image", "Used by", "Verdict", "Secrets", "Why"), rows)
 
 
 def _timeline(moments: Sequence[Moment]) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ..findings import Finding, Outcome
-from .data import Report
+from .data import Report, own_message
 from .html import counted, span
 
 _MARKS: dict[Outcome, str] = {"pass": "✓", "warn": "!", "unknown": "?", "fail": "✕"}
@@ -74,7 +74,7 @@ def _findings(findings: Sequence[Finding]) -> Iterable[str]:
         if finding.outcome == "pass":
             continue
         yield f"### {_MARKS[finding.outcome]} {finding.outcome}: {_m(finding.subject)} ({_m(finding.reason_code)})"
-        yield from ("", _m(finding.message), "", *_block(finding.evidence), "")
+        yield from ("", _m(own_message(finding)), "", *_block(finding.evidence), "")
         if finding.remedy:
             yield from (f"What to do: {_m(finding.remedy)}", "")
     passed = [finding for finding in findings if finding.outcome == "pass"]
@@ -102,8 +102,10 @@ def _pods(report: Report) -> Iterable[str]:
 
 
 def _pulls(report: Report) -> Iterable[str]:
-    rows = [(row.image, row.verdict, ", ".join(row.secrets), row.why) for row in report.pulls or ()]
-    return _table(("Image", "Verdict", "Secrets", "Why"), rows)
+    rows = [
+        (row.image, ", ".join(row.used_by), row.verdict, ", ".join(row.secrets), row.why) for row in report.pulls or ()
+    ]
+    return _table(("Image", "Used by", "Verdict", "Secrets", "Why"), rows)
 
 
 def _timeline(report: Report) -> Iterable[str]:

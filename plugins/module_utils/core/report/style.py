@@ -74,6 +74,7 @@ td code{overflow-wrap:anywhere}
 .right{text-align:right}
 .keep,.keep code,td code.keep{white-space:nowrap}
 .wide{grid-column:span 2}
+.row{grid-column:1/-1}
 .lead{flex-basis:100%;margin:2px 0 0;color:var(--ink);font-size:.97rem}
 table+h3,table+table,.scroll+.scroll,.scroll+h3,.picture+.scroll,ul+.scroll{margin-top:24px}
 details{border-top:1px solid var(--line);margin-top:16px;padding-top:12px}

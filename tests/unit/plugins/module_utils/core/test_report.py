@@ -189,6 +189,7 @@ def test_the_worst_comes_first_and_passes_are_folded() -> None:
     [
         ({}, "fail", "Served"),
         ({"findings": []}, "pass", "Served"),
+        ({"findings": [finding("unknown"), finding("warn")]}, "pass", "Served"),
         ({"findings": [], "verdict": "does_not_fit"}, "pass", "Does not fit"),
         ({"findings": [], "smoke": {}}, "pass", "Served and tested"),
         ({"findings": [], "smoke": {}, "ledger": {**LEDGER, "status": "blocked"}}, "fail", "Blocked"),
@@ -345,6 +346,29 @@ def test_any_answer_is_shown(response: object, words: str) -> None:
     assert report.smoke is not None
     assert words in report.smoke.answer
     assert "failed at chat" in Page(to_html(report)).text
+
+
+def test_a_subject_is_told_once() -> None:
+    told = finding("fail", subject="Image/a:1", message="a:1: no secret fits")
+    text = Page(to_html(read_report({"title": "x", "findings": [told]}))).text
+    assert "Image/a:1: No secret fits" in text
+    assert "a:1: no secret" not in text
+    kept = finding("fail", subject="Image/a:1", message="a:1 has no secret")
+    assert "a:1 has no secret" in Page(to_html(read_report({"title": "x", "findings": [kept]}))).text
+
+
+def test_one_image_is_one_row() -> None:
+    base = PULLS["images"][0]
+    images = [{**base, "used_by": ["Worker"]}, {**base, "used_by": ["Front", "Worker"]}, {**base, "why": "other"}]
+    rows = read_report({"title": "x", "pull_secrets": {"images": images}}).pulls
+    assert rows is not None
+    assert [(row.used_by, row.why) for row in rows] == [(("Worker", "Front"), "no key"), ((), "other")]
+
+
+def test_a_long_fact_has_a_row_of_its_own() -> None:
+    text = to_html(read_report({"title": "x", "facts": {"Manifest": "docs/examples/vllm-agg/deploy.yaml", "A": "b"}}))
+    assert '<div class="row"><dt>Manifest</dt>' in text
+    assert "<div><dt>A</dt>" in text
 
 
 def test_equal_pods_are_one_row() -> None:
