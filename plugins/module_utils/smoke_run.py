@@ -132,6 +132,7 @@ class SmokeRun:
         self.timings: dict[str, float] = {}
         self.notes: list[Finding] = []
         self.hopeless = False
+        self.first: HttpAnswer | None = None
 
     def run(self) -> SmokeResult:
         """Go through the gates until one does not open."""
@@ -221,6 +222,7 @@ class SmokeRun:
         while True:
             answer = self._get_models(end)
             if answer.status:
+                self.first = answer
                 return None
             if not self._wait(end):
                 return smoke.judge_models(answer, self.model).finding
@@ -229,7 +231,8 @@ class SmokeRun:
         end = self.tools.clock() + self.plan.model_timeout
         last: Finding | None = None
         while True:
-            answer = self._get_models(end)
+            # The answer that showed the way open is judged first; asking again would tell the same.
+            answer, self.first = self.first or self._get_models(end), None
             verdict = smoke.judge_models(answer, self.plan.model)
             if verdict.finding is None:
                 self.model = verdict.model

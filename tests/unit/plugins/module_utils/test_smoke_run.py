@@ -101,7 +101,7 @@ def test_the_good_way() -> None:
     result = world.run()
     assert (result.success, result.stage, result.codes, codes(result)) == (True, "done", (200, 200), ["smoke_passed"])
     assert json.loads(world.sent[-1][2]) == result.request
-    assert [name for name, _ in world.kept] == ["models_body.json", "models_body.json", "api_body.json"]
+    assert [name for name, _ in world.kept] == ["models_body.json", "api_body.json"]
     assert result.response == json.loads(GOOD.body)
     assert world.opened == world.closed == [POD]
     assert set(result.timings) == {"endpoint", "reach", "models", "chat"}
