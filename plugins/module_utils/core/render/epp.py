@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from .. import keys
@@ -84,12 +85,17 @@ def epp_config(config: dict[str, Any]) -> dict[str, Any]:
     result = {key: value for key, value in config.items() if value is not None}
     result["apiVersion"] = "inference.networking.x-k8s.io/v1alpha1"
     result["kind"] = "EndpointPickerConfig"
-    result["plugins"] = [{"name": "", "parameters": None, **plugin} for plugin in config.get("plugins") or ()]
+    result["plugins"] = [{"name": "", "parameters": None, **plugin} for plugin in _objects(config, "plugins")]
     result["schedulingProfiles"] = [
         {
             **profile,
-            "plugins": [{"weight": None, **plugin} for plugin in profile.get("plugins") or ()],
+            "plugins": [{"weight": None, **plugin} for plugin in _objects(profile, "plugins")],
         }
-        for profile in config.get("schedulingProfiles") or ()
+        for profile in _objects(config, "schedulingProfiles")
     ]
     return result
+
+
+def _objects(holder: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """Return a list's objects; one left empty in the YAML counts as an object without fields."""
+    return [item or {} for item in holder.get(key) or ()]

@@ -81,6 +81,11 @@ def gates(config: OperatorConfig, pathway: str) -> OperatorConfig:
 def _checked(definition: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(definition, Mapping) or not isinstance(definition.get("metadata"), Mapping):
         raise InputError("not a Kubernetes object with metadata", found=shown(definition))
+    name, namespace = (definition["metadata"].get(key) for key in ("name", "namespace"))
+    if not isinstance(name, str) or not name:
+        raise InputError("an object needs a name", field="metadata.name", found=shown(name))
+    if namespace is not None and not isinstance(namespace, str):
+        raise InputError("a namespace is a text", field="metadata.namespace", found=shown(namespace))
     return plain(definition)
 
 

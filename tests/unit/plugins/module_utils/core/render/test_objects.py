@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render import ClusterFacts, IngressConfig
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render.goyaml import to_yaml
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render.strategy import (
@@ -492,3 +493,9 @@ def test_istio_leaves_the_endpoint_pickers_tls_alone() -> None:
     }
     assert names(accepted(graph, "1.5"), "DestinationRule") == []
     assert names(accepted(graph, "1.1", settings={"istio": True}), "DestinationRule") == []
+
+
+@pytest.mark.parametrize("metadata", [{}, {"name": ""}, {"name": 7}, {"name": "demo", "namespace": ["a"]}])
+def test_what_cannot_be_named(metadata: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="metadata"):
+        rendered({**alpha(), "metadata": metadata})
