@@ -79,10 +79,14 @@ class Play:
 
 def environment() -> dict[str, str]:
     """The environment of a run: the checkout as collection, no configuration of the machine's own."""
+    home = ROOT / "build" / "ansible"
+    home.mkdir(parents=True, exist_ok=True)
+    config = home / "none.cfg"
+    config.touch()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "K8S_AUTH_"))}
     return {
         **kept,
         "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "build" / "collections"),
-        "ANSIBLE_HOME": str(ROOT / "build" / "ansible"),
-        "ANSIBLE_CONFIG": os.devnull,
+        "ANSIBLE_HOME": str(home),
+        "ANSIBLE_CONFIG": str(config),
     }
