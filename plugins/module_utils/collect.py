@@ -163,7 +163,7 @@ class _Collector:
         ).items
         for item in items:
             del item["kind"], item["apiVersion"]  # those of the list's form, not of the definition
-            plural, _, group = item["metadata"]["name"].partition(".")
+            plural, _unused, group = item["metadata"]["name"].partition(".")
             versions = (self.discovered or {}).get(group) or {}
             item["versions"] = [version for version, resources in versions.items() if plural in resources]
         self.builder.observed("customresourcedefinitions", items)
@@ -251,7 +251,7 @@ class _Collector:
         return {**result, "outcome": "accepted", "code": 200, "reason": "", "message": ""}
 
     def _kind_of(self, item: K8sObject) -> Kind | None:
-        group, _, version = str(item.get("apiVersion") or "").rpartition("/")
+        group, _unused, version = str(item.get("apiVersion") or "").rpartition("/")
         name = str(item.get("kind") or "")
         if group and self.discovered is not None:
             resources: Mapping[str, Kind] = self.discovered.get(group, {}).get(version, {})

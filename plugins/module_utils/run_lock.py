@@ -158,7 +158,7 @@ def give_back(root: str, owner: Owner, *, wait: Callable[[float], None] = time.s
     if isinstance(keeper, int):
         with contextlib.suppress(ProcessLookupError):
             os.kill(keeper, signal.SIGTERM)
-    for _ in range(200):
+    for _unused in range(200):
         state = look(root, owner)
         if not state.ours:
             return LockState(state.holder, False, True)

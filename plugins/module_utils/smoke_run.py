@@ -249,7 +249,7 @@ class SmokeRun:
         end = self.tools.clock() + plan.request_timeout
         with_header = plan.instance_id not in ("auto", "none") or bool(self.endpoint and self.endpoint.direct)
         verdict = self._ask(end, with_header)
-        for _ in range(RETRIES):
+        for _unused in range(RETRIES):
             if verdict.wants_header and not with_header and plan.instance_id == "auto" and self._pod():
                 with_header = True
                 self.notes.append(self._header_note())

@@ -20,7 +20,7 @@ except ImportError:  # not on Windows, where no controller runs
 
 def write_atomically(path: str, data: bytes) -> bool:
     """Put ``data`` at ``path`` and return whether that changed anything; see :func:`update_file`."""
-    before, _ = update_file(path, lambda _before: data)
+    before, _unused = update_file(path, lambda _before: data)
     return before != data
 
 

@@ -48,11 +48,9 @@ class Clock(Protocol):
 
     def monotonic(self) -> float:
         """Seconds that only grow."""
-        ...
 
     def now(self) -> float:
         """Seconds since 1970."""
-        ...
 
 
 class SystemClock:
@@ -72,11 +70,9 @@ class Source(Protocol):
 
     def look(self, elapsed: float, judged: Judgement | None) -> Sight:
         """Read the present state; ``judged`` is the judgement before, from which follows what else to read."""
-        ...
 
     def wait(self, bound: float) -> bool:
         """Wait for a change."""
-        ...
 
 
 @dataclass

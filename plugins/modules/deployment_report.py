@@ -145,7 +145,7 @@ ARGUMENTS: dict[str, Any] = {
     "findings": {"type": "list", "elements": "dict", "default": []},
     "render": {"type": "dict", "default": {}},
     "fit": {"type": "dict", "default": {}},
-    "pull_secrets": {"type": "dict", "default": {}},
+    "pull_secrets": {"type": "dict", "default": {}, "no_log": False},
     "smoke": {"type": "dict", "default": {}},
     "ledger": {"type": "dict", "default": {}},
     "teardown_commands": {"type": "list", "elements": "str", "default": []},

@@ -249,7 +249,7 @@ ARGUMENTS: dict[str, Any] = {
     "port": {"type": "str"},
     "model": {"type": "str"},
     "prompt": {"type": "str", "default": smoke.DEFAULT_PROMPT},
-    "max_tokens": {"type": "int", "default": 100},
+    "max_tokens": {"type": "int", "default": 100, "no_log": False},
     "temperature": {"type": "float", "default": 0},
     "stream": {"type": "bool", "default": False},
     "headers": {"type": "dict", "default": {}},

@@ -84,7 +84,7 @@ def measured(folder: Path, nodes: int, pods: int, count: int) -> Timing:
         str(count),
     ]
     runs = []
-    for _ in range(3):
+    for _unused in range(3):
         answer = subprocess.run(command, check=True, capture_output=True, text=True)
         runs.append(Timing(**json.loads(answer.stdout)))
     return min(runs, key=lambda run: run.cpu)

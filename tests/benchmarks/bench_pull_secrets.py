@@ -46,7 +46,7 @@ def seconds(secrets: int, images: int) -> float:
     """Return the best of three runs, each from cold."""
     asked = request(secrets, images)
     best = float("inf")
-    for _ in range(3):
+    for _unused in range(3):
         for remembered in (go_url.registry_host, keyring.keyring_key, keyring._pattern):
             remembered.cache_clear()
         began = time.perf_counter()

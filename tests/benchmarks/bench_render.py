@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
     texts = inputs(options.folder)
 
     began = time.process_time()
-    for _, text in texts:
+    for _unused, text in texts:
         list(yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     plain = time.process_time() - began
     began = time.process_time()

@@ -46,7 +46,7 @@ def main() -> int:
     """Print the time a judgement takes and fail where it is over the bound."""
     spent: list[float] = []
     report: TriageReport | None = None
-    for _ in range(RUNS):
+    for _unused in range(RUNS):
         state = big_state()
         began = time.perf_counter()
         report = triage(state)

@@ -42,7 +42,8 @@ def crd_objects(names: Sequence[str], release: str = "") -> list[dict[str, Any]]
     documents: list[dict[str, Any]] = []
     for name in names:
         for file in APIS[name]:
-            documents += [item for item in yaml.safe_load_all((CRDS / file).read_text()) if item]
+            document = yaml.safe_load((CRDS / file).read_text())
+            documents += document["items"] if document["kind"] == "List" else [document]
     return [_of_release(item, release) for item in documents]
 
 

@@ -81,7 +81,9 @@ def _build(folder: Path) -> None:
         output.mkdir()
         run_shown("Go modules", [go, "mod", "download"], logs / "go-download.log", cwd=source, env=env)
 
-        packages = subprocess.run([go, "list", "-deps", "tool"], cwd=source, env=env, capture_output=True, text=True)
+        packages = subprocess.run(
+            [go, "list", "-deps", "tool"], cwd=source, env=env, capture_output=True, text=True, check=False
+        )
         total = len(packages.stdout.split())
         log = logs / "go-build.log"
 

@@ -320,7 +320,7 @@ class _Maker:
             spec["nodeSelector"] = {self.pick("pool"): self.pick("red", "blue")}
         if not self.chance(0.25):
             return
-        terms = [self._node_term() for _ in range(self.pick(1, 1, 2))]
+        terms = [self._node_term() for _unused in range(self.pick(1, 1, 2))]
         spec.setdefault("affinity", {})["nodeAffinity"] = {
             "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}
         }
@@ -402,7 +402,7 @@ class _Maker:
 
     def _spreads(self, spec: Plain, labels: Plain) -> None:
         rules: list[Plain] = []
-        for _ in range(self.pick(1, 1, 1, 2) if self.chance(0.25) else 0):
+        for _unused in range(self.pick(1, 1, 1, 2) if self.chance(0.25) else 0):
             rule: Plain = {
                 "maxSkew": self.pick(1, 1, 2),
                 "topologyKey": self.pick(HOST, ZONE),

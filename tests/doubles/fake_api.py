@@ -111,7 +111,7 @@ class FakeApi:
             return self.fixed[request.path]
         if request.path in self.lists:
             return self._page(request)
-        parent, _, name = request.path.rpartition("/")
+        parent, _unused, name = request.path.rpartition("/")
         for item in self.lists.get(parent, ()):
             if item["metadata"]["name"] == name:
                 return Answer(body=item)

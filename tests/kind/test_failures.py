@@ -195,7 +195,7 @@ def triaged(kind: KindCluster, wanted: WaitRequest) -> Object:
     """Wait as the module workload_wait does."""
     kube = connect({"kubeconfig": kind.kubeconfig, "context": kind.context}, agent="workload_wait")
     source = ClusterSource(kube, wanted, SystemClock(), check_fit=True, logs=True)
-    result: Object = run_wait(wanted, source, SystemClock(), Progress(lambda line: print(line)))
+    result: Object = run_wait(wanted, source, SystemClock(), Progress(print))
     source.watches.stop()
     return result
 

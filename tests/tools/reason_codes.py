@@ -13,7 +13,7 @@ import pkgutil
 import sys
 from pathlib import Path
 
-import ansible_collections.inference_ops.dynamo.plugins.module_utils.core as core
+from ansible_collections.inference_ops.dynamo.plugins.module_utils import core
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.findings import Reason
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reason_codes.md"

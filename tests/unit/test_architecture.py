@@ -82,7 +82,7 @@ def target_of(path: Path, level: int, name: str) -> str | None:
     if level == 0:
         return name.removeprefix(prefix).replace(".", "/") if name.startswith(prefix) else None
     base = path.parent
-    for _ in range(level - 1):
+    for _unused in range(level - 1):
         base = base.parent
     return str((base / name.replace(".", "/")).relative_to(PLUGINS))
 

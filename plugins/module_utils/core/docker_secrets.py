@@ -206,7 +206,7 @@ def _merged(document: _Object, name: str) -> Any:
 def _strings(headers: Any) -> bool:
     if headers is None:
         return True
-    return isinstance(headers, _Object) and all(value is None or isinstance(value, str) for _, value in headers)
+    return isinstance(headers, _Object) and all(value is None or isinstance(value, str) for _unused, value in headers)
 
 
 def _registries(entries: _Object, problems: list[Problem]) -> tuple[str, ...]:

@@ -171,7 +171,7 @@ def _prove_one(change: KnobChange, view: ComponentView | None, running: Sequence
         return proof(False, wrong)
     right = [f"Pod/{pod.name}: {told}" for pod, same, told in shown if same]
     right += [f"Pod/{pod.name} log: {line}" for pod in running for line in _log_lines(change, pod.log)]
-    everywhere = all(same or _log_lines(change, pod.log) for pod, same, _ in shown)
+    everywhere = all(same or _log_lines(change, pod.log) for pod, same, _unused in shown)
     return proof(True if right and everywhere else None, right or ["the pods' fields do not show it"])
 
 

@@ -159,7 +159,7 @@ def _number(match: re.Match[str]) -> str:
     exponent = int(match["exponent"] or 0)
     if abs(exponent) > 30:
         return match[0]
-    digits, _, part = match["digits"].partition(".")
+    digits, _unused, part = match["digits"].partition(".")
     scaled = Fraction(int((digits + part) or 0)) * Fraction(10) ** (exponent - len(part))
     sign = "-" if match[0].startswith("-") and scaled else ""
     if scaled.denominator == 1:

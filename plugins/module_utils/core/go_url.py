@@ -47,7 +47,7 @@ def parse_url(text: str) -> Url:
 def _parse_any(text: str) -> Url:
     if _CONTROL.search(text):
         raise UrlError("net/url: invalid control character in URL")
-    text, _, fragment = text.partition("#")
+    text, _unused, fragment = text.partition("#")
     _unescape(fragment)
     scheme = _SCHEME.match(text)
     if text.startswith(":"):

@@ -87,7 +87,7 @@ def _split_domain(text: str) -> tuple[str, str]:
 
 
 def _check_digest(digest: str) -> None:
-    algorithm, _, value = digest.partition(":")
+    algorithm, _unused, value = digest.partition(":")
     length = _DIGEST_LENGTHS.get(algorithm)
     if length is None:
         raise ImageNameError("unsupported digest algorithm")

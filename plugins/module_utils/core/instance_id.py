@@ -25,7 +25,7 @@ def _rotate(value: int, bits: int) -> int:
 
 def _rounds(state: tuple[int, int, int, int], count: int) -> tuple[int, int, int, int]:
     v0, v1, v2, v3 = state
-    for _ in range(count):
+    for _unused in range(count):
         v0 = (v0 + v1) & _MASK
         v1 = _rotate(v1, 13) ^ v0
         v0 = _rotate(v0, 32)

@@ -94,7 +94,7 @@ def split_documents(values: Iterable[object], where: str) -> tuple[Document, ...
             objects.extend((index, item) for item in _items(value, place))
         else:
             objects.append((index, value))
-    return tuple(Document(data, where, index, len(objects)) for index, (_, data) in enumerate(objects, 1))
+    return tuple(Document(data, where, index, len(objects)) for index, (_unused, data) in enumerate(objects, 1))
 
 
 def _items(value: K8sObject, place: str) -> Iterable[K8sObject]:

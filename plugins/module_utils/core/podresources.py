@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from .demand import K8sObject
 from .errors import InputError
@@ -26,7 +26,7 @@ HUGEPAGES = "hugepages-"
 #: ``DefaultMemoryRequest``).
 SCORING_DEFAULTS: Mapping[str, int] = {CPU: 100, MEMORY: 200 * 1024 * 1024}
 
-Amount = int | Fraction
+Amount: TypeAlias = "int | Fraction"
 Amounts = dict[str, Amount]
 
 

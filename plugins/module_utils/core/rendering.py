@@ -240,7 +240,7 @@ def _components(document: Document) -> tuple[ComponentView, ...]:
 def _raw(document: Document) -> Mapping[str, Any]:
     """Return the components as the manifest has them, or its spec where it has none that could be told apart."""
     try:
-        return {name: component for name, component, _ in raw_components(document.data)}
+        return {name: component for name, component, _unused in raw_components(document.data)}
     except InputError:
         return {"spec": document.data.get("spec")}
 

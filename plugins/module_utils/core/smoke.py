@@ -244,7 +244,7 @@ def judge_chat(answer: HttpAnswer, request: Mapping[str, Any]) -> ChatVerdict:
 def parsed_body(answer: HttpAnswer) -> Any:
     """Return the parsed body: JSON, the list of a stream's events, or the text where it is neither."""
     if answer.is_stream and answer.ok:
-        return [data for _, data in stream_events(answer.text)]
+        return [data for _unused, data in stream_events(answer.text)]
     try:
         return answer.json()
     except ValueError:
@@ -261,7 +261,7 @@ def stream_events(text: str) -> Iterator[tuple[str, Any]]:
                 yield name, _parsed("\n".join(lines))
             name, lines = "", []
         elif not line.startswith(":"):
-            key, _, value = line.partition(":")
+            key, _unused, value = line.partition(":")
             value = value.removeprefix(" ")
             if key == "data":
                 lines.append(value)
@@ -310,8 +310,8 @@ def _judge_stream(answer: HttpAnswer, request: Mapping[str, Any], response: Any,
         return ChatVerdict(response, (STREAM_UNASKED.finding("fail", subject, text, _quoted(answer)),))
     events = list(stream_events(answer.text))
     wrong = [data for name, data in events if name == "error" or (isinstance(data, Mapping) and data.get("error"))]
-    chunks = [data for _, data in events if isinstance(data, Mapping) and isinstance(data.get("choices"), list)]
-    if wrong or not chunks or not any(data == "[DONE]" for _, data in events):
+    chunks = [data for _unused, data in events if isinstance(data, Mapping) and isinstance(data.get("choices"), list)]
+    if wrong or not chunks or not any(data == "[DONE]" for _unused, data in events):
         text = "An event tells an error." if wrong else "The stream has no chunk." if not chunks else "It has no end."
         return ChatVerdict(response, (STREAM_BROKEN.finding("fail", subject, text, _quoted(answer)),))
     whole = joined_chunks(chunks)

@@ -384,7 +384,7 @@ def _left(
 
 def _ancestors(live: ClusterState, obj: K8sObject) -> Iterator[str]:
     current: K8sObject | None = obj
-    for _ in range(8):
+    for _unused in range(8):
         if current is None:
             return
         owners = meta(current).get("ownerReferences") or ()

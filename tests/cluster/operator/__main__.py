@@ -143,7 +143,7 @@ def main() -> None:
     announce(api, settings, args.image)
     work, kinds = Work(), [(settings.api_version, keys.DGD_KIND), ("apps/v1", "Deployment"), ("v1", "Pod")]
     reconciler = Reconciler(api, settings)
-    events = [threading.Event() for _ in kinds]
+    events = [threading.Event() for _unused in kinds]
     for (api_version, kind), listed in zip(kinds, events, strict=True):
         arguments = (connect(), api_version, kind, work, listed, reconciler.forget)
         threading.Thread(target=follow, args=arguments, daemon=True).start()

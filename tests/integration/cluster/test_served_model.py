@@ -44,7 +44,7 @@ def ask(
         chunk = stream.recv(65536)
         assert chunk, received
         received += chunk
-        head, _, body = received.partition(b"\r\n\r\n") if b"\r\n\r\n" in received else (b"", b"", b"")
+        head, _unused, body = received.partition(b"\r\n\r\n") if b"\r\n\r\n" in received else (b"", b"", b"")
         if found := re.search(rb"content-length: (\d+)", head, re.IGNORECASE):
             length = int(found.group(1))
     stream.close()

@@ -204,9 +204,9 @@ def test_port_forward_carries_large_bodies_and_many_connections(bare_cluster: Ru
     kube = client(bare_cluster)
     body = bytes(range(256)) * 4096
     with answering(bare_cluster.record.ports["model"]), kube.forward(namespace, "runs", 8000) as forward:
-        for _ in range(5):
+        for _unused in range(5):
             connection = http.client.HTTPConnection("127.0.0.1", forward.local_port, timeout=30)
-            for _ in range(2):
+            for _unused in range(2):
                 connection.request("POST", "/", body)
                 assert connection.getresponse().read() == body
             connection.close()

@@ -95,7 +95,7 @@ def test_from_event_to_verdict_in_under_a_second(bare_cluster: RunningCluster) -
     pod = wait_until("a bound worker", bound)
     took: list[float] = []
     wanted = WaitRequest("dgd", namespace, (NAME,), NO_GRACE)
-    for _ in range(RUNS):
+    for _unused in range(RUNS):
         api.patch(pod, pod_status("ContainerCreating", ""), "status")
         running = Background(bare_cluster, wanted)
         wait_until("the first look", lambda running=running: running.lines)

@@ -19,7 +19,7 @@ ROLE = ROOT / "docs" / "rbac" / "namespace-role.yaml"
 
 def namespaced_kubeconfig(cluster: RunningCluster, namespace: str, folder: Path) -> Path:
     """Grant the shipped role in ``namespace`` and return a kubeconfig of its service account."""
-    for document in yaml.safe_load_all(ROLE.read_text(encoding="utf-8")):
+    for document in yaml.safe_load(ROLE.read_text(encoding="utf-8"))["items"]:
         document["metadata"]["namespace"] = namespace
         for subject in document.get("subjects", ()):
             subject["namespace"] = namespace

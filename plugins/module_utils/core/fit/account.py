@@ -61,7 +61,7 @@ def holdings(
 ) -> Holdings:
     """Count who holds which GPUs."""
     by_namespace: dict[str, Counter[str]] = {}
-    held_on: list[Counter[str]] = [Counter() for _ in cluster.nodes]
+    held_on: list[Counter[str]] = [Counter() for _unused in cluster.nodes]
     for pod in cluster.bound:
         for name, value in pod.requests.items():
             if value and is_gpu(name):
@@ -99,8 +99,8 @@ def rows(
     """Return the picture's rows: nodes with GPUs, with the pods placed by (demand, node)."""
     cluster = state.cluster
     ours = {id(pod) for pod in run}
-    mine: list[Counter[str]] = [Counter() for _ in cluster.nodes]
-    others: list[Counter[str]] = [Counter() for _ in cluster.nodes]
+    mine: list[Counter[str]] = [Counter() for _unused in cluster.nodes]
+    others: list[Counter[str]] = [Counter() for _unused in cluster.nodes]
     for pod in cluster.bound:
         taken = (mine if id(pod) in ours else others)[pod.node]
         for name, value in pod.requests.items():

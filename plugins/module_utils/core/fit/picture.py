@@ -166,7 +166,7 @@ def svg(rows: Sequence[NodeRow], title: str = "GPU capacity") -> str:
 def _legend(components: Sequence[str], any_rows: bool) -> tuple[str, int]:
     """Draw what the colours mean; wraps where it is long."""
     entries = [(f"p{number % _PLACED}", name) for number, name in enumerate(components)]
-    entries += [(kind, words) for kind, words in WORDS.items()] if any_rows else []
+    entries += list(WORDS.items()) if any_rows else []
     parts, x, y = [], 0, 6
     for kind, words in entries:
         wide = 40 + int(7.4 * len(words))
@@ -217,7 +217,7 @@ def _draw(parts: list[str], row: NodeRow, components: Sequence[str], y: int) -> 
             x += wide
         return int(x)
     for slot in _slots(row, components):
-        for _ in range(slot.count):
+        for _unused in range(slot.count):
             parts.append(_rect(x, y, SLOT, SLOT, slot.kind) + _letter(x + SLOT / 2, y + 13, slot.letter))
             x += SLOT + GAP
     return int(x)
@@ -238,7 +238,7 @@ def _grid(rows: Sequence[NodeRow], components: Sequence[str], top: int) -> tuple
         for slot in _slots(row, components):
             pieces = slot.count if scale == 1 else 1
             wide = SMALL_SLOT if scale == 1 else slot.count * scale * SMALL_SLOT
-            for _ in range(pieces):
+            for _unused in range(pieces):
                 parts.append(_rect(at, y, wide, SMALL_SLOT + 2, slot.kind))
                 at += wide
         body.append("".join(parts) + "</g>")

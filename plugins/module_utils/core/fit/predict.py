@@ -94,7 +94,7 @@ class Simulation:
         self.start = 0
         self.group_of = {member: group.index for group in groups for member in group.members}
         # Room and the node's own score only change where a pod is placed.
-        self.cached: list[dict[int, int]] = [{} for _ in groups]
+        self.cached: list[dict[int, int]] = [{} for _unused in groups]
         self.steady = [self._steady(index) for index in range(len(groups))]
 
     def _steady(self, index: int) -> bool:

@@ -42,8 +42,8 @@ class Scores:
         self.state = state
         nodes, bound = state.nodes, state.cluster.bound
         self.room = [(node.allocatable.get(CPU, 0), node.allocatable.get(MEMORY, 0)) for node in nodes]
-        self.used = [[0, 0] for _ in nodes]
-        self.counted = [[0, 0] for _ in nodes]
+        self.used = [[0, 0] for _unused in nodes]
+        self.counted = [[0, 0] for _unused in nodes]
         for pod in bound:
             self._use(pod.node, pod.requests, _scoring(pod), 1)
         self.requests = [pod_requests(group.source) for group in state.groups]
@@ -129,7 +129,7 @@ class Scores:
             held.append(names)
             spread.update(names.keys())
         if not spread:
-            return [None for _ in self.state.groups]
+            return [None for _unused in self.state.groups]
         return [self._image_scores(group.source, held, spread) for group in self.state.groups]
 
     def _image_scores(self, pod: K8sObject, held: list[dict[str, int]], spread: Counter[str]) -> list[int]:

@@ -114,9 +114,7 @@ class Search:
         ]
         self.touched = sorted({node for nodes in self.usable for node in nodes})
         self.sensitive = [index for index in self.groups if self._sensitive(index)]
-        self.fixed = sorted(
-            (index for index in self.groups if index not in self.sensitive), key=lambda index: self._ease(index)
-        )
+        self.fixed = sorted((index for index in self.groups if index not in self.sensitive), key=self._ease)
         self.seen: set[object] = set()
         self.states = 0
 

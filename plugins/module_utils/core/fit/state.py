@@ -100,7 +100,7 @@ class State:
         self.options = options or Options()
         self.nodes: list[NodeView] = cluster.nodes
         self.log: list[Placed] = []
-        self.placed: list[dict[int, int]] = [{} for _ in self.nodes]
+        self.placed: list[dict[int, int]] = [{} for _unused in self.nodes]
         self._resources()
         self._ports()
         self._volumes()
@@ -118,7 +118,7 @@ class State:
         self.asked = [sorted((column[name], value) for name, value in group.requests.items()) for group in self.groups]
 
     def _ports(self) -> None:
-        self.ports: list[dict[Port, int]] = [{} for _ in self.nodes]
+        self.ports: list[dict[Port, int]] = [{} for _unused in self.nodes]
         if not any(group.ports for group in self.groups):
             return
         for pod in self.cluster.bound:
@@ -141,9 +141,9 @@ class State:
 
     def _topology(self) -> None:
         groups = self.groups
-        self.near: list[Pairs] = [{} for _ in groups]
-        self.apart: list[Pairs] = [{} for _ in groups]
-        self.existing: list[Pairs] = [{} for _ in groups]
+        self.near: list[Pairs] = [{} for _unused in groups]
+        self.apart: list[Pairs] = [{} for _unused in groups]
+        self.existing: list[Pairs] = [{} for _unused in groups]
         self.spreads: list[list[SpreadCount]] = [
             [] if self.options.relaxed else [SpreadCount(rule, self._domains(group, rule)) for rule in hard_of(group)]
             for group in groups

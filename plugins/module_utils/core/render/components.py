@@ -66,7 +66,7 @@ def check_amounts(definition: Mapping[str, Any], where: str = "") -> None:
     These amounts are mere text to the API server. Release 1.1 stops at them when it renders; 1.5 drops them without a
     word, so that a pod would be told to need no GPU at all.
     """
-    for _, item, path in raw_components(definition, where):
+    for _unused, item, path in raw_components(definition, where):
         resources = _mapping(item.get("resources"), f"{path}.resources", where)
         for side in ("requests", "limits"):
             place = f"{path}.resources.{side}"

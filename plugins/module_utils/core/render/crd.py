@@ -205,14 +205,14 @@ def _missing(field: Field) -> Any:
 def _field(kind: str, *limits: str) -> Field:
     made = Field(kind_of(kind))
     for limit in limits:
-        name, _, value = limit.partition("=")
+        name, _unused, value = limit.partition("=")
         made = replace(made, **_limit(name, value, made.kind))
     return made
 
 
 def _limit(name: str, value: str, kind: Kind) -> dict[str, Any]:
     if name == "len":
-        least, _, most = value.partition("..")
+        least, _unused, most = value.partition("..")
         return {"least": int(least), "most": int(most) if most else None}
     if name == "default":
         known: dict[str, Any] = {"true": True, "false": False}

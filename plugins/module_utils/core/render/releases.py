@@ -56,7 +56,7 @@ def choose_release(wanted: str, seen: str = "", seen_evidence: str = "") -> Choi
     known = sorted(_numbers())
     at_most = [release for numbers, release in known if numbers <= (version.major, version.minor)]
     release = at_most[-1] if at_most else known[0][1]
-    exact = any(numbers == (version.major, version.minor) for numbers, _ in known)
+    exact = any(numbers == (version.major, version.minor) for numbers, _unused in known)
     return Choice(release, evidence if exact else f"{evidence}; the nearest release with rules is {release}", exact)
 
 

@@ -53,7 +53,7 @@ def review_update(
     admitted = admit(stamped, release=release, config=config)
     if admitted.errors or decode(old, release):
         return ()
-    kept, _ = clean(old, release)
+    kept, _unused = clean(old, release)
     if version_of(kept) != "v1alpha1" and not rules.serves_beta:
         return ()
     hub = rules.reviews == "hub"

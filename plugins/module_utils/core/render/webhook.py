@@ -147,7 +147,7 @@ def check_domains(view: Review, topology: str, path: str, constraints: list[tupl
     if levels is None:
         found.refuse("topology_missing", path, f"the cluster has no topology named {topology}")
         return
-    domains = [domain for domain, _ in levels]
+    domains = [domain for domain, _unused in levels]
     for place, domain in constraints:
         if domain and domain not in domains:
             found.refuse(

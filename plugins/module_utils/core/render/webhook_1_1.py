@@ -76,7 +76,7 @@ def _restart(view: Review, found: Findings) -> None:
 
 def _topology(view: Review, found: Findings) -> None:
     own = view.spec.get("topologyConstraint")
-    services = [(service.get("topologyConstraint"), path) for _, service, path in view.services]
+    services = [(service.get("topologyConstraint"), path) for _unused, service, path in view.services]
     if own and own.get("packDomain"):
         _domain_format(own["packDomain"], "spec.topologyConstraint.packDomain", found)
     for constraint, path in services:
@@ -87,7 +87,7 @@ def _topology(view: Review, found: Findings) -> None:
             found.refuse("topology_pack_domain", place, "a domain is needed")
         else:
             _domain_format(constraint["packDomain"], place, found)
-    if own is None and not any(constraint for constraint, _ in services):
+    if own is None and not any(constraint for constraint, _unused in services):
         return
     if own is None:
         found.refuse(
@@ -125,7 +125,7 @@ def _domain_format(domain: str, path: str, found: Findings) -> None:
 
 
 def _failover_discovery(view: Review, found: Findings) -> None:
-    wanted = any((service.get("failover") or {}).get("enabled") for _, service, _ in view.services)
+    wanted = any((service.get("failover") or {}).get("enabled") for _unused, service, _unused in view.services)
     if wanted and view.annotations.get(keys.ANNOTATION_DISCOVERY_MODE) != "container":
         found.refuse(
             "failover_discovery_mode",

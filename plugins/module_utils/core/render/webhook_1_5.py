@@ -390,7 +390,7 @@ def _alpha(view: Review, found: Findings) -> None:
     for index, claim in enumerate(view.spec.get("pvcs") or ()):
         if not claim.get("name"):
             found.refuse("pvc_name", f"spec.pvcs[{index}].name", "a name is needed")
-    for _, service, path in view.services:
+    for _unused, service, path in view.services:
         check_executor(service.get("annotations") or {}, f"{path}.annotations[{keys.ANNOTATION_VLLM_EXECUTOR}]", found)
         is_global = bool(service.get("globalDynamoNamespace"))
         warn_deprecated(service, path, keys.dynamo_namespace(view.namespace, view.name, is_global=is_global), found)

@@ -26,7 +26,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 def to_html(report: Report) -> str:
     """Return the page."""
     sections = [(name, title, body) for name, title, body in _sections(report) if body]
-    links = "".join(f'<li><a href="#{name}">{_e(title)}</a></li>' for name, title, _ in sections)
+    links = "".join(f'<li><a href="#{name}">{_e(title)}</a></li>' for name, title, _unused in sections)
     parts = "".join(
         f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{_e(title)}</h2>{body}</section>'
         for name, title, body in sections
@@ -175,10 +175,10 @@ def _timeline(moments: Sequence[Moment]) -> str:
     for moment in moments:
         start = 100 * moment.since / whole
         length = 100 * (moment.until or 0.0) / whole
-        bar = f'<i style="--at:{min(start, 99.2):.2f}%;--for:{length:.2f}%"></i>'
+        stretch = f'<i style="--at:{min(start, 99.2):.2f}%;--for:{length:.2f}%"></i>'
         at = f'<span class="num soft"><time>{_e(_short_time(moment.at))}</time></span>'
         after = f'<span class="num right">{_e(_after(moment.since))}</span>'
-        track = f'<span class="track" aria-hidden="true">{bar}</span>'
+        track = f'<span class="track" aria-hidden="true">{stretch}</span>'
         rows.append(f"<li><span>{_e(moment.label)}</span>{at}{track}{after}</li>")
     return f'<ol class="timeline">{"".join(rows)}</ol>'
 

@@ -61,7 +61,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
         return []
     return [
         "| " + " | ".join(heads) + " |",
-        "| " + " | ".join("---" for _ in heads) + " |",
+        "| " + " | ".join("---" for _unused in heads) + " |",
         *("| " + " | ".join(_m(cell) for cell in row) + " |" for row in rows),
         "",
     ]

@@ -185,7 +185,7 @@ class ClusterState:
     def component_of(self, obj: K8sObject) -> str:
         """Return the component that an object belongs to: by its labels, its owners' labels, or its owner's name."""
         current: K8sObject | None = obj
-        for _ in range(6):
+        for _unused in range(6):
             if current is None:
                 break
             label = labels_of(current).get(keys.LABEL_COMPONENT) or _template_labels(current).get(keys.LABEL_COMPONENT)
@@ -197,7 +197,7 @@ class ClusterState:
     def belongs(self, obj: K8sObject) -> bool:
         """Return whether an object is part of this DGD: by label, or through its owners."""
         current: K8sObject | None = obj
-        for _ in range(6):
+        for _unused in range(6):
             if current is None:
                 return False
             label = labels_of(current).get(keys.LABEL_DGD) or _template_labels(current).get(keys.LABEL_DGD)

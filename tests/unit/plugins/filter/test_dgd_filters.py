@@ -41,12 +41,12 @@ def test_pods_take_tagged_values() -> None:
     graph["metadata"]["name"] = Tagged("demo")
     pods = call(dgd_pods, graph, operator_release=Tagged("1.1"), pathway="deployment")
     assert [pod["component"] for pod in pods] == ["Frontend", "Worker", "Worker"]
-    assert all(type(pod["name"]) is str for pod in pods)
+    assert all(pod["name"].__class__ is str for pod in pods)
 
 
 def test_pods_by_options() -> None:
     secret = {"name": "s", "registries": ["registry.example"]}
-    (pod, *_) = call(
+    (pod, *_unused) = call(
         dgd_pods, [alpha()], "demo", namespace="team-a", pull_secrets=[secret], operator_config={"nats_address": "n"}
     )
     assert pod["pod"]["spec"]["imagePullSecrets"] == [{"name": "s"}]

@@ -51,7 +51,7 @@ def test_references_of_one_object_or_many() -> None:
     tagged = {**DGD, "spec": {"services": {"W": {"envFromSecret": Tagged("hf-token-secret")}}}}
     found = call(dgd_references, [tagged], pods=[POD])
     assert found["names"] == {"Secret": ["hf-token-secret"], "ServiceAccount": ["made"]}
-    assert type(found["items"][0]["name"]) is str
+    assert found["items"][0]["name"].__class__ is str
 
 
 def test_the_preflight_takes_a_snapshot_or_its_file(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_preflight_takes_a_snapshot_or_its_file(tmp_path: Path) -> None:
 def test_registries() -> None:
     assert call(image_registry, Tagged("nvcr.io/x:1")) == "nvcr.io"
     assert call(image_registry, "nginx") == "docker.io"
-    assert type(call(image_registry, Tagged("nginx"))) is str
+    assert call(image_registry, Tagged("nginx")).__class__ is str
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def serve() -> Iterator[Serve]:
 
     def start(raw: bytes, hold: bool = False, seen: list[bytes] | None = None) -> http_probe.Address:
         def answer() -> None:
-            connection, _ = listener.accept()
+            connection, _unused = listener.accept()
             read = connection.recv(65536)
             if seen is not None:
                 seen.append(read)

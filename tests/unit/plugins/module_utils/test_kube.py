@@ -155,7 +155,7 @@ def test_each_refusal_has_its_own_error(
     api.fixed[PODS] = answer
     with pytest.raises(expected) as caught:
         kube.list_all("v1", "Pod", namespace="ml")
-    assert type(caught.value) is expected
+    assert caught.value.__class__ is expected
     assert text in str(caught.value)
 
 
@@ -384,9 +384,9 @@ def http_answer(request: bytes) -> bytes:
 def test_a_port_forward_serves_many_connections(api: FakeApi, kube: Kube) -> None:
     api.ports[f"{PODS}/front/portforward"] = http_answer
     with kube.forward("ml", "front", 8000) as forward:
-        for _ in range(3):
+        for _unused in range(3):
             connection = http.client.HTTPConnection("127.0.0.1", forward.local_port, timeout=10)
-            for _ in range(2):
+            for _unused in range(2):
                 connection.request("GET", "/v1/models")
                 assert connection.getresponse().read() == b"hello"
             connection.close()

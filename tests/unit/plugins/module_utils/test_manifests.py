@@ -180,7 +180,7 @@ def test_to_plain_gives_exact_types() -> None:
         UserDict({TaggedText("a"): (TaggedText("b"), TaggedInt(3), 1.5, None, True), 4: datetime.date(2024, 1, 2)})
     )
     assert plain == {"a": ["b", 3, 1.5, None, True], "4": "2024-01-02"}
-    assert type(plain) is dict
+    assert plain.__class__ is dict
     assert [type(item) for item in plain["a"][:2]] == [str, int]
     assert {type(key) for key in plain} == {str}
     assert json.loads(json.dumps(plain)) == plain

@@ -79,7 +79,7 @@ def test_a_writer_killed_at_random_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
     contents = [bytes([65 + number]) * 200_000 for number in range(4)]
     choose = random.Random(7)
-    for _ in range(20):
+    for _unused in range(20):
         ready, tell = os.pipe()
         child = os.fork()
         if child == 0:
@@ -88,7 +88,7 @@ def test_a_writer_killed_at_random_leaves_a_whole_file(tmp_path: Path) -> None:
                     store.write_atomically(str(path), content)
                     os.write(tell, b".")
         os.close(tell)
-        for _ in range(choose.randrange(1, 12)):
+        for _unused in range(choose.randrange(1, 12)):
             os.read(ready, 1)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -120,11 +120,11 @@ def test_two_writers_lose_no_change(tmp_path: Path) -> None:
     path.write_bytes(b"0")
 
     def add_many() -> None:
-        for _ in range(50):
+        for _unused in range(50):
             store.update_file(str(path), lambda text: str(int(text or b"0") + 1).encode())
 
     children = []
-    for _ in range(3):
+    for _unused in range(3):
         child = os.fork()
         if child == 0:
             add_many()

@@ -203,8 +203,8 @@ class AnsweringKube:
         return ListResult([dict(one) for one in self._held.get(kind, [])], "1")
 
     def watch(self, *_args: Any, **_more: Any) -> Any:
+        yield from ()  # a generator, as the client's watch is one
         raise KubeError("ended", asked=Asked("watch", "x"), status=503)
-        yield  # a generator, as the client's watch is one
 
     def logs(self, name: str, _namespace: str, container: str, *, previous: bool = False, tail_lines: int = 20) -> str:
         self.asked.append(f"log {name}/{container} {previous} {tail_lines}")

@@ -127,7 +127,7 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize(("content", "message"), FILES, ids=[message[:24] for _, message in FILES])
+@pytest.mark.parametrize(("content", "message"), FILES, ids=[message[:24] for _unused, message in FILES])
 def test_files_that_are_no_manifest(run_module: Any, tmp_path: Path, content: bytes, message: str) -> None:
     path = broken(tmp_path / "deploy.yaml", content)
     outcome = run_module(dgd_render, {"src": path})
@@ -161,7 +161,7 @@ GRAPHS = [
 ]
 
 
-@pytest.mark.parametrize(("definition", "args", "message"), GRAPHS, ids=[message[:40] for *_, message in GRAPHS])
+@pytest.mark.parametrize(("definition", "args", "message"), GRAPHS, ids=[message[:40] for *_unused, message in GRAPHS])
 def test_graphs_that_cannot_be_rendered(run_module: Any, definition: Any, args: dict[str, Any], message: str) -> None:
     outcome = run_module(dgd_render, {"operator_release": "1.5", "definition": definition, **args})
     assert outcome.failed

@@ -82,7 +82,7 @@ class Room:
             "preferences": {"precision": ""},
         }
         for name, value in changes.items():
-            head, _, tail = name.partition("__")
+            head, _unused, tail = name.partition("__")
             data[head][tail] = value
         path = self.root / "user_workload.yaml"
         path.write_text(json.dumps(data))

@@ -16,7 +16,7 @@ Object = dict[str, Any]
 def job(*conditions: str, uid: str = "u1", spec: Object | None = None, **status: Any) -> Object:
     told = []
     for one in conditions:
-        kind, _, reason = one.partition("/")
+        kind, _unused, reason = one.partition("/")
         told.append(
             {
                 "type": kind.lstrip("!"),

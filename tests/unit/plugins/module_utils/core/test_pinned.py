@@ -141,13 +141,13 @@ EVERYTHING = [
 ]
 
 
-def judged(pin: str, candidate: dict[str, Any], baseline: dict[str, Any] = ALPHA) -> list[tuple[str, str]]:
-    findings = judge_pinned(view_dgd(baseline), view_dgd(candidate), [pin])
+def judged(pin: str, candidate: dict[str, Any], baseline: dict[str, Any] | None = None) -> list[tuple[str, str]]:
+    findings = judge_pinned(view_dgd(baseline or ALPHA), view_dgd(candidate), [pin])
     return [(finding.reason_code, finding.message) for finding in findings]
 
 
-def with_change(path: str, value: Any, base: dict[str, Any] = ALPHA) -> dict[str, Any]:
-    made = copy.deepcopy(base)
+def with_change(path: str, value: Any, base: dict[str, Any] | None = None) -> dict[str, Any]:
+    made = copy.deepcopy(base or ALPHA)
     here: Any = made
     *parts, last = path.split("/")
     for part in parts:
@@ -165,8 +165,8 @@ ARGS = f"{DECODE}/extraPodSpec/mainContainer/args"
 def test_the_same_deployment_keeps_every_pin(pin: str, candidate: dict[str, Any]) -> None:
     results = judged(pin, candidate)
     if pin in ("Decode.args", "spec.services.Decode.extraPodSpec.mainContainer.args") and candidate is BETA:
-        assert {code for code, _ in results} == {"pinned_kept"}
-    assert [code for code, _ in results] == ["pinned_kept"], results
+        assert {code for code, _unused in results} == {"pinned_kept"}
+    assert [code for code, _unused in results] == ["pinned_kept"], results
 
 
 @pytest.mark.parametrize(
@@ -191,21 +191,21 @@ def test_the_same_deployment_keeps_every_pin(pin: str, candidate: dict[str, Any]
 def test_what_changed_is_named(pins: list[str], path: str, value: Any, told: str) -> None:
     for pin in pins:
         results = judged(pin, with_change(path, value))
-        assert "pinned_changed" in [code for code, _ in results], (pin, results)
-        assert any(told in message for _, message in results), (pin, results)
+        assert "pinned_changed" in [code for code, _unused in results], (pin, results)
+        assert any(told in message for _unused, message in results), (pin, results)
 
 
 def test_other_pins_do_not_mind() -> None:
     candidate = with_change(f"{DECODE}/replicas", 3)
     for pin in ("mode", "tp", "image", "Prefill.replicas", "Decode.args"):
-        assert [code for code, _ in judged(pin, candidate)] == ["pinned_kept"]
+        assert [code for code, _unused in judged(pin, candidate)] == ["pinned_kept"]
 
 
 def test_the_mode_changes_when_prefill_goes() -> None:
     candidate = copy.deepcopy(ALPHA)
     del candidate["spec"]["services"]["Prefill"]
     results = judged("mode", candidate)
-    assert [code for code, _ in results] == ["pinned_changed"]
+    assert [code for code, _unused in results] == ["pinned_changed"]
     assert "mode disagg → agg" in results[0][1]
     assert "component Prefill is not in the candidate" in judged("replicas", candidate)[0][1]
 
@@ -235,7 +235,7 @@ def test_a_renamed_component_is_compared_by_its_role() -> None:
     candidate = copy.deepcopy(ALPHA)
     services = candidate["spec"]["services"]
     services["Decoder"] = services.pop("Decode")
-    assert [code for code, _ in judged("tp", candidate)] == ["pinned_kept"]
+    assert [code for code, _unused in judged("tp", candidate)] == ["pinned_kept"]
     services["Decoder"]["replicas"] = 5
     assert "Decoder: replicas 2 → 5" in judged("replicas", candidate)[0][1]
 
@@ -250,31 +250,31 @@ def test_a_renamed_component_is_compared_by_its_role() -> None:
 def test_what_cannot_be_read_is_not_called_unchanged(args: list[str]) -> None:
     candidate = with_change(f"{DECODE}/extraPodSpec/mainContainer/command", ["sh", "-c"])
     candidate = with_change(ARGS, ["python3 -m dynamo.vllm " + " ".join(args)], candidate)
-    assert [code for code, _ in judged("Decode.tp", candidate)] == ["pinned_unknown"]
-    assert [code for code, _ in judged("Decode.tp", candidate, candidate)] == ["pinned_kept"]
+    assert [code for code, _unused in judged("Decode.tp", candidate)] == ["pinned_unknown"]
+    assert [code for code, _unused in judged("Decode.tp", candidate, candidate)] == ["pinned_kept"]
 
 
 def test_a_file_of_settings_is_the_same_only_with_the_same_image() -> None:
     args = ["--model", "x", "--extra-engine-args", "/cfg/decode.yaml"]
     baseline = with_change(ARGS, args)
-    assert [code for code, _ in judged("Decode.max_batch_size", baseline, baseline)] == ["pinned_kept"]
+    assert [code for code, _unused in judged("Decode.max_batch_size", baseline, baseline)] == ["pinned_kept"]
     other = with_change(f"{DECODE}/extraPodSpec/mainContainer/image", "runtime:2", baseline)
     results = judged("Decode.max_batch_size", other, baseline)
-    assert [code for code, _ in results] == ["pinned_unknown"]
+    assert [code for code, _unused in results] == ["pinned_unknown"]
     assert "--extra-engine-args /cfg/decode.yaml may set more" in results[0][1]
 
 
 def test_an_unknown_program_is_compared_as_text() -> None:
     path = f"{DECODE}/extraPodSpec/mainContainer/command"
     one, other = with_change(path, ["python", "worker.py"]), with_change(path, ["python", "other.py"])
-    assert [code for code, _ in judged("Decode.args", one, one)] == ["pinned_kept"]
-    assert "pinned_changed" in [code for code, _ in judged("Decode.args", other, one)]
-    assert [code for code, _ in judged("Decode.tp", other, one)] == ["pinned_kept"]
+    assert [code for code, _unused in judged("Decode.args", one, one)] == ["pinned_kept"]
+    assert "pinned_changed" in [code for code, _unused in judged("Decode.args", other, one)]
+    assert [code for code, _unused in judged("Decode.tp", other, one)] == ["pinned_kept"]
 
 
 @pytest.mark.parametrize("pin", ["colour", "..", "spec.services.Nobody.replicas"])
 def test_an_entry_that_means_nothing_is_unknown(pin: str) -> None:
-    assert [code for code, _ in judged(pin, ALPHA)] == ["pinned_unknown"]
+    assert [code for code, _unused in judged(pin, ALPHA)] == ["pinned_unknown"]
 
 
 @pytest.mark.parametrize("pin", ["", " ", 7])
@@ -288,7 +288,7 @@ def test_a_credential_is_never_told() -> None:
     one = with_change(path, [{"name": "HF_TOKEN", "value": "hf_one"}])
     other = with_change(path, [{"name": "HF_TOKEN", "value": "hf_two"}])
     results = judged("Decode.env", other, one)
-    assert [code for code, _ in results] == ["pinned_changed"]
+    assert [code for code, _unused in results] == ["pinned_changed"]
     assert "hf_" not in results[0][1]
     assert "fingerprint" in results[0][1]
 

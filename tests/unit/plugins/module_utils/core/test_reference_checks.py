@@ -168,5 +168,5 @@ def test_good_image_names_say_nothing(image: str) -> None:
 
 
 def test_many_users_are_counted() -> None:
-    containers = [{"envFrom": [{"secretRef": {"name": "x"}}]} for _ in range(9)]
+    containers = [{"envFrom": [{"secretRef": {"name": "x"}}]} for _unused in range(9)]
     assert judge(pod(containers=containers))[0].evidence[-1] == "and 4 more"

@@ -123,10 +123,10 @@ def test_pull_secrets_are_found_in_the_operators_order(release: str, names: list
         SecretEntry("a-secret", "team-a", docker, ("https://registry.example/v2/",)),
         SecretEntry("other", "team-b", docker, ("registry.example",)),
     )
-    (frontend, *_) = reported(alpha(), release=release, secrets=secrets).result.pods
+    (frontend, *_unused) = reported(alpha(), release=release, secrets=secrets).result.pods
     assert [item["name"] for item in frontend.pod["spec"]["imagePullSecrets"]] == names
     seen = snapshot(secrets=[{"name": "s", "namespace": "team-a", "type": docker, "registries": ["registry.example"]}])
-    (frontend, *_) = reported(alpha(), release=release, snapshot=seen).result.pods
+    (frontend, *_unused) = reported(alpha(), release=release, snapshot=seen).result.pods
     assert frontend.pod["spec"]["imagePullSecrets"] == [{"name": "s"}]
 
 
@@ -134,10 +134,10 @@ def test_the_component_service_account_of_the_snapshots_namespace() -> None:
     account = {"metadata": {"name": "pods", "labels": {"nvidia.com/dynamo-component-pod": "true"}}}
     options = {"release": "1.1", "config": {"discovery_backend": "etcd"}}
     seen = snapshot(serviceaccounts=[account])
-    (frontend, *_) = reported(alpha(), snapshot=seen, **options).result.pods
+    (frontend, *_unused) = reported(alpha(), snapshot=seen, **options).result.pods
     assert frontend.pod["spec"]["serviceAccountName"] == "pods"
     elsewhere = snapshot("team-b", serviceaccounts=[account])
-    (frontend, *_) = reported(alpha(), snapshot=elsewhere, **options).result.pods
+    (frontend, *_unused) = reported(alpha(), snapshot=elsewhere, **options).result.pods
     assert frontend.pod["spec"]["serviceAccountName"] == "default"
 
 

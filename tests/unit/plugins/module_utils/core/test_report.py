@@ -146,7 +146,9 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
     def ids(self) -> set[str]:
-        return {value for _, attributes in self.tags for name, value in attributes.items() if name == "id" and value}
+        return {
+            value for _unused, attributes in self.tags for name, value in attributes.items() if name == "id" and value
+        }
 
 
 def page(**more: Any) -> Page:
@@ -243,8 +245,8 @@ def test_foreign_text_stays_text() -> None:
     made["smoke"]["timings"] = {EVIL: 1.0}
     text = to_html(read_report(made))
     read = Page(text)
-    assert "script" not in {tag for tag, _ in read.tags}
-    assert not any(name.startswith("on") for _, attributes in read.tags for name in attributes)
+    assert "script" not in {tag for tag, _unused in read.tags}
+    assert not any(name.startswith("on") for _unused, attributes in read.tags for name in attributes)
     assert "<script" not in text
     assert "alert(1)" in read.text
     markdown = to_markdown(read_report(made))
@@ -267,7 +269,7 @@ def test_a_fence_is_longer_than_what_it_holds() -> None:
 def test_the_page_needs_nothing_and_runs_nothing() -> None:
     text = to_html(read_report(FULL))
     read = Page(text)
-    assert {tag for tag, _ in read.tags} & {"script", "link", "iframe", "img", "object", "base", "form"} == set()
+    assert {tag for tag, _unused in read.tags} & {"script", "link", "iframe", "img", "object", "base", "form"} == set()
     policy = [attributes["content"] for tag, attributes in read.tags if "http-equiv" in attributes]
     assert policy == ["default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"]
     assert re.search(r"url\(|@import|https?://(?!www\.w3\.org)", text) is None
@@ -275,18 +277,20 @@ def test_the_page_needs_nothing_and_runs_nothing() -> None:
 
 def test_the_page_is_accessible() -> None:
     read = page()
-    tags = [tag for tag, _ in read.tags]
+    tags = [tag for tag, _unused in read.tags]
     assert ("html", {"lang": "en"}) in read.tags
     assert tags.count("h1") == 1
     assert tags.count("main") == 1
     targets = [attributes["href"] for tag, attributes in read.tags if tag == "a"]
     assert all(target and target[1:] in read.ids() for target in targets)
-    labels = [value for _, attributes in read.tags for name, value in attributes.items() if name == "aria-labelledby"]
+    labels = [
+        value for _unused, attributes in read.tags for name, value in attributes.items() if name == "aria-labelledby"
+    ]
     assert all(part in read.ids() for label in labels if label for part in label.split())
     heads = [attributes for tag, attributes in read.tags if tag == "th"]
     assert heads
     assert all(attributes.get("scope") == "col" for attributes in heads)
-    ids = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
+    ids = [attributes["id"] for _unused, attributes in read.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     # An outcome is told by a word and a mark, never by its colour alone.
     assert all(word in read.text for word in ("✕ fail", "! warn", "? unknown"))

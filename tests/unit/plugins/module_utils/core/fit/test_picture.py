@@ -71,7 +71,7 @@ def test_hundreds_of_nodes_become_a_grid_with_tooltips() -> None:
     rows = [row(f"n{number}") for number in range(499)]
     rows.append(row("out", placed=(), free=5, out="node(s) were unschedulable"))
     root = drawn(rows)
-    assert sum(1 for _ in root.iter(f"{SVG}g")) == 500
+    assert sum(1 for _unused in root.iter(f"{SVG}g")) == 500
     assert float(root.get("height") or 0) < 800
     tips = [one.text or "" for one in root.iter(f"{SVG}title")]
     assert "n7: 8 nvidia.com/gpu; 2 held by others, 1 held by this run, 4 for decode, 1 free" in tips

@@ -228,7 +228,7 @@ def of_kind(draw: st.DrawFn, kind: Kind, types: Mapping[str, Mapping[str, Field]
     if draw(st.integers(0, 29)) == 0:
         return draw(junk)
     if kind.form == "list":
-        return [draw(one_of_kind(kind, types, depth)) for _ in range(draw(st.integers(0, 2)))]
+        return [draw(one_of_kind(kind, types, depth)) for _unused in range(draw(st.integers(0, 2)))]
     if kind.form == "map":
         keys = draw(st.lists(st.sampled_from(["A", "main", "nvidia.com/gpu", "cpu", "team"]), max_size=2, unique=True))
         return {key: draw(one_of_kind(kind, types, depth)) for key in keys}
@@ -285,7 +285,7 @@ def mutated(draw: st.DrawFn) -> Any:
     """A good DGD with something in it replaced by junk."""
     made = draw(graphs)
     graph = as_alpha(made) if draw(st.booleans()) else as_beta(made)
-    for _ in range(draw(st.integers(1, 3))):
+    for _unused in range(draw(st.integers(1, 3))):
         target: Any = graph
         for _step in range(draw(st.integers(0, 8))):
             children = list(target.values()) if isinstance(target, dict) else list(target)

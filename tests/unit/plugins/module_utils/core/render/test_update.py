@@ -119,16 +119,18 @@ def test_what_only_1_5_fixes() -> None:
         C + "experimental",
         {"gpuMemoryService": {"mode": "InterPod"}, "failover": {"mode": "InterPod"}},
     )
-    assert [rule for rule, _ in rules(live(beta(backendFramework="vllm"), "1.5"), between, "1.5")] == [
+    assert [rule for rule, _unused in rules(live(beta(backendFramework="vllm"), "1.5"), between, "1.5")] == [
         "update_inter_pod",
         "update_shadows",
     ]
     powered = changed(beta(), C + "podTemplate/metadata", {"annotations": {"dynamo.nvidia.com/gpu-power-limit": "300"}})
-    assert [rule for rule, _ in rules(live(beta(), "1.5"), powered, "1.5")] == ["update_power_limit"]
+    assert [rule for rule, _unused in rules(live(beta(), "1.5"), powered, "1.5")] == ["update_power_limit"]
     policy = {"kvTransferPolicy": {"domain": "zone", "labelKey": "k"}}
-    assert [rule for rule, _ in rules(live(beta(experimental=policy), "1.5"), beta(), "1.5")] == ["update_kv_transfer"]
+    assert [rule for rule, _unused in rules(live(beta(experimental=policy), "1.5"), beta(), "1.5")] == [
+        "update_kv_transfer"
+    ]
     provider = beta(annotations={keys.ANNOTATION_WORKLOAD_PROVIDER: "component"})
-    assert [rule for rule, _ in rules(live(beta(), "1.5"), provider, "1.5")] == ["update_workload_provider"]
+    assert [rule for rule, _unused in rules(live(beta(), "1.5"), provider, "1.5")] == ["update_workload_provider"]
 
 
 def test_an_alpha_manifest_over_what_the_server_stores_as_beta() -> None:
