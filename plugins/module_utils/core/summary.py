@@ -20,7 +20,7 @@ _MARKS = {"fail": "FAIL   ", "unknown": "UNKNOWN", "warn": "WARN   "}
 
 def sorted_findings(findings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return findings, given as plain data, each once and the worst first."""
-    seen: dict[tuple[str, str, str, str], Mapping[str, Any]] = {}
+    seen: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for finding in findings:
         outcome = str(finding.get("outcome", "unknown"))
         key = (outcome, *(str(finding.get(name, "")) for name in ("reason_code", "subject", "message")))
