@@ -26,4 +26,5 @@ test: tools ## Everything that must pass before a change lands
 	@echo "==> goldens"; $(MAKE) goldens
 	@$(MAKE) test-package
 	@echo "==> molecule"; $(MAKE) molecule
+	@echo "==> a slice of the comparison with the real scheduler"; $(MAKE) differential-fit SEEDS=$(or $(CI_SEEDS),0-5)
 	@echo "==> pytest"; $(BIN)/python -m pytest tests/unit tests/integration
