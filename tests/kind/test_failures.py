@@ -28,7 +28,7 @@ from ansible_collections.inference_ops.dynamo.tests.cluster.api import Api, wait
 from ansible_collections.inference_ops.dynamo.tests.kind.clusters import KindCluster
 
 RECIPE = Path(__file__).resolve().parent / "recipe"
-WORKER = "MockWorker"
+WORKER = "VllmWorker"
 NAME = "tiny"
 GPU = "nvidia.com/gpu"
 # A wait ends when one cause has lasted as long as these; a failing container needs some time to show what it is.
