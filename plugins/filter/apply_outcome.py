@@ -59,6 +59,10 @@ _value:
       description: The errors as findings.
       type: list
       elements: dict
+    failed_jobs:
+      description: The names of Jobs that had failed already when they were applied.
+      type: list
+      elements: str
 """
 
 from collections.abc import Callable

@@ -22,6 +22,7 @@ def test_an_applied_object_is_returned() -> None:
         "objects": [claim],
         "errors": [],
         "findings": [],
+        "failed_jobs": [],
     }
 
 

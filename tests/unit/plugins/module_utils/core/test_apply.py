@@ -22,7 +22,7 @@ def refusal(code: int, reason: str, message: str, as_bytes: bool = True) -> dict
     return {
         "changed": False,
         "result": {},
-        "error": {"msg": f"Failed to apply object: {body if as_bytes else body.decode()}"},
+        "error": {"msg": f"Failed to apply object: {repr(body) if as_bytes else body.decode()}"},
     }
 
 
@@ -56,7 +56,7 @@ MANY = (
         (403, "Invalid", "component topology is immutable and cannot be modified", "apply_immutable"),
         (403, "Forbidden", 'jobs.batch is forbidden: User "it\'s-me" cannot patch resource', "apply_forbidden"),
         (403, "Forbidden", 'pods "a" is forbidden: violates PodSecurity "restricted:latest"', "apply_forbidden"),
-        (400, "BadRequest", "admission webhook denied the request: a „quoted“ name", "apply_refused"),
+        (400, "BadRequest", "admission webhook denied the request: a \u201equoted\u201c name", "apply_refused"),
         (500, "InternalError", "etcdserver: request timed out", "apply_unreachable"),
     ],
 )
@@ -104,3 +104,17 @@ def test_conflicts_name_each_manager_with_its_fields() -> None:
     assert [(conflict.manager, conflict.fields) for conflict in conflicts_of(ONE)] == [
         ("kubectl-client-side-apply", (".spec.parallelism",)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ([{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}], ("download",)),
+        ([{"type": "FailureTarget", "status": "True"}, {"type": "Failed", "status": "False"}], ()),
+        ([{"type": "SuccessCriteriaMet", "status": "True"}, {"type": "Complete", "status": "True"}], ()),
+        (None, ()),
+    ],
+)
+def test_a_job_that_failed_earlier_is_told(conditions: list[dict[str, str]] | None, expected: tuple[str, ...]) -> None:
+    outcome = judge_answer({"result": {**JOB, "status": {"conditions": conditions}}}, [JOB])
+    assert outcome.failed_jobs == expected
