@@ -200,8 +200,8 @@ def triaged(kind: KindCluster, wanted: WaitRequest) -> Object:
     return result
 
 
-def wait_request(namespace: str, timeout: float, graces: Mapping[str, float] = GRACES, **more: Any) -> WaitRequest:
-    policy = WaitPolicy(timeout=timeout, graces=graces, stable_for=2, progress_interval=10)
+def wait_request(namespace: str, timeout: float, graces: Mapping[str, float] | None = None, **more: Any) -> WaitRequest:
+    policy = WaitPolicy(timeout=timeout, graces=graces or GRACES, stable_for=2, progress_interval=10)
     return WaitRequest("dgd", namespace, (NAME,), policy, **more)
 
 
