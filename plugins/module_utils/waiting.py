@@ -9,13 +9,14 @@ The clock, the sources and the progress line's destination come in, so a wait ru
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from .core.attention import Interest, interest, proven_accounts
 from .core.demand import K8sObject
-from .core.discovery import NEEDED, Access, service_accounts
+from .core.discovery import ETCD, NEEDED, REGISTERING, Access, service_accounts
 from .core.operator_facts import OPERATOR_SELECTOR
 from .core.readiness import Decision, WaitMemory, decide, progress_line
 from .core.triage import ClusterState
@@ -23,7 +24,8 @@ from .core.triage.state import name_of
 from .core.waits import Clocked, Judgement, Sight, WaitRequest, conclude, judge, wait_result
 from .kube import Kube
 from .kube_errors import KubeError
-from .watching import Watched, WatchSet
+from .wait_kinds import GENERATIONS, confirming_kinds, first_kinds, kinds_for, trim_bound, trim_node, trim_pod
+from .watching import WatchSet
 
 #: Events come in bursts; what comes within this time is judged together.
 BURST = 0.05
@@ -33,6 +35,13 @@ BUSY = 0.5
 KEPT_LINES = 200
 #: How long the first read of all kinds may take.
 START_BOUND = 60.0
+#: How long the read of further kinds may hold up a judgement.
+MORE_BOUND = 10.0
+#: What does not run yet is given this long before the kinds that could say why are read. It is shorter than every
+#: time after which silence is a finding.
+PATIENCE = 5.0
+#: A refusal is asked about again no sooner: a grant takes a moment to be known to the API server.
+ASK_AGAIN_AFTER = 0.5
 #: Log reads of a whole wait, and pods of one component whose log is read.
 LOG_READS = 24
 LOG_LINES = 20
@@ -70,6 +79,9 @@ class Source(Protocol):
 
     def look(self, elapsed: float, judged: Judgement | None) -> Sight:
         """Read the present state; ``judged`` is the judgement before, from which follows what else to read."""
+
+    def deepen(self, sight: Sight, judged: Judgement) -> bool:
+        """Read what this judgement lacks; return whether there is more to judge than before."""
 
     def wait(self, bound: float) -> bool:
         """Wait for a change."""
@@ -114,8 +126,7 @@ def run_wait(request: WaitRequest, source: Source, clock: Clock, progress: Progr
     said, said_at = "", -request.policy.progress_interval
     while True:
         looked_at = clock.monotonic()
-        sight = source.look(looked_at - began, judged)
-        judged = judge(request, sight)
+        sight, judged = _judged(request, source, looked_at - began, judged)
         elapsed = clock.monotonic() - began
         decision = conclude(judged, decide(judged.report, memory, request.policy, elapsed))
         memory = decision.memory
@@ -130,6 +141,16 @@ def run_wait(request: WaitRequest, source: Source, clock: Clock, progress: Progr
         spent = clock.monotonic() - looked_at
         pause = min(decision.look_again, request.policy.progress_interval - (elapsed - said_at))
         _pause(source, pause, max(BURST, spent * (1 - BUSY) / BUSY))
+
+
+def _judged(request: WaitRequest, source: Source, elapsed: float, before: Judgement | None) -> tuple[Sight, Judgement]:
+    """Judge what is there, and again while the source finds that more is needed for it."""
+    sight = source.look(elapsed, before)
+    judged = judge(request, sight)
+    while source.deepen(sight, judged):
+        sight = source.look(elapsed, judged)
+        judged = judge(request, sight)
+    return sight, judged
 
 
 def _pause(source: Source, bound: float, burst: float) -> None:
@@ -187,6 +208,10 @@ class FileSource:
         kinds = ("endpointslices", "dynamoworkermetadatas")
         return Sight(state, elapsed, unread={kind: "not among the files" for kind in kinds if kind not in objects})
 
+    def deepen(self, sight: Sight, judged: Judgement) -> bool:
+        """Return False: there is nothing but the files."""
+        return False
+
     def wait(self, bound: float) -> bool:
         """Return at once: nothing changes."""
         return False
@@ -198,52 +223,13 @@ def _in(obj: K8sObject, namespace: str) -> bool:
 
 # --- a cluster --------------------------------------------------------------------------------------------------------
 
-_WORKLOADS = (
-    "Deployment",
-    "ReplicaSet",
-    "StatefulSet",
-    "LeaderWorkerSet",
-    "PodCliqueSet",
-    "PodCliqueScalingGroup",
-    "PodClique",
-)
-
-
-def kinds_for(request: WaitRequest, check_fit: bool) -> tuple[Watched, ...]:
-    """Return what has to be watched for a request."""
-    namespace = request.namespace
-    needed = [Watched("Event", "v1", namespace)]
-    if request.wait_for == "pvc":
-        claims = [Watched("PersistentVolumeClaim", "v1", namespace, required=True)]
-        return (*claims, *needed, Watched("Pod", "v1", namespace), Watched("StorageClass", "storage.k8s.io/v1"))
-    if request.wait_for == "jobs":
-        needed += [Watched("Job", "batch/v1", namespace, required=True), Watched("Pod", "v1", namespace, required=True)]
-        needed += [Watched("PersistentVolumeClaim", "v1", namespace)]
-    elif request.dgd:
-        label = f"nvidia.com/dynamo-graph-deployment-name={request.dgd}"
-        only = f"metadata.name={request.dgd}"
-        graph = Watched(
-            "DynamoGraphDeployment",
-            request.api_version,
-            namespace,
-            field_selector=only,
-            required=request.wait_for == "dgd",
-        )
-        needed += [graph, Watched("Pod", "v1", namespace, label, required=True)]
-        needed += [Watched(kind, "", namespace) for kind in ("DynamoComponentDeployment", *_WORKLOADS)]
-    else:
-        needed = [Watched(request.kind, request.api_version, namespace)]
-    if request.wait_for == "dgd":
-        needed.append(Watched("PersistentVolumeClaim", "v1", namespace))
-        if request.check_discovery:
-            needed += [Watched("EndpointSlice", "", namespace, label), Watched("DynamoWorkerMetadata", "", namespace)]
-    if check_fit and (request.wait_for in ("dgd", "jobs") or request.dgd):
-        needed.append(Watched("Node", "v1"))
-    return tuple(needed)
-
 
 class ClusterSource:
-    """A live cluster: watches, and beside them the few reads that no watch gives."""
+    """A live cluster: watches, and beside them the few reads that no watch gives.
+
+    It begins with the kinds that show success. Whatever is not plain success or plain progress has all other kinds
+    read before it is judged, so a failure is judged with all that there is to know.
+    """
 
     def __init__(self, kube: Kube, request: WaitRequest, clock: Clock, *, check_fit: bool, logs: bool) -> None:
         self._kube = kube
@@ -251,6 +237,11 @@ class ClusterSource:
         self._clock = clock
         self._logs_wanted = logs
         self._fit = check_fit
+        self._all = kinds_for(request, check_fit)
+        self._single = request.policy.timeout <= 0
+        self._whole = self._single or request.wait_for == "deletion"
+        self._confirmed = False
+        self._patient_until: float | None = None
         self._logs: dict[str, str] = {}
         self._asked: set[tuple[str, str, int]] = set()
         self._jobs: dict[str, K8sObject] = {}
@@ -258,15 +249,56 @@ class ClusterSource:
         self._others_at = -OTHERS_EVERY
         self._others_reads = 0
         self._access: tuple[Access, ...] | None = None
+        self._asked_at = 0.0
         self._asked_again = False
         self._operator: bool | None = None
         self._operator_asked = False
-        self.watches = WatchSet(kube, kinds_for(request, check_fit), {"nodes": trim_node, "pods": trim_pod})
-        self.watches.start(START_BOUND)
+        first = self._all if self._whole else first_kinds(request)
+        self.watches = WatchSet(kube, first, {"nodes": trim_node, "pods": trim_pod})
+        self.watches.start(START_BOUND, follow=False)
 
     def wait(self, bound: float) -> bool:
-        """Wait for an event."""
+        """Wait for an event, or until patience ends."""
+        if self._patient_until is not None and not self._whole:
+            bound = min(bound, self._patient_until - self._clock.monotonic())
         return self.watches.wait(bound)
+
+    def deepen(self, sight: Sight, judged: Judgement) -> bool:
+        """Read the kinds that the judgement lacks, and follow those that the wait goes on with."""
+        wants = interest(self._request, sight.state, judged)
+        if self._opens(wants, judged) and self.watches.add(self._all, MORE_BOUND):
+            return True
+        if wants == "ready" and self._request.wait_for == "dgd" and self._confirm(sight, judged):
+            return True
+        if not self._single and not (wants == "ready" and self._request.policy.stable_for <= 0):
+            self.watches.follow(but=self._listed_only(judged))
+        return False
+
+    def _opens(self, wants: Interest, judged: Judgement) -> bool:
+        """Return whether all kinds are wanted: for trouble, for what is not up in time, for readiness that was lost."""
+        now = self._clock.monotonic()
+        if wants != "open":
+            self._patient_until = None
+        elif self._patient_until is None:
+            self._patient_until = now + PATIENCE
+        late = self._patient_until is not None and now >= self._patient_until
+        lost = self._confirmed and wants != "ready"
+        if wants == "trouble" or late or lost or judged.parts.get("leftovers"):
+            self._whole = True
+        return self._whole
+
+    def _confirm(self, sight: Sight, judged: Judgement) -> bool:
+        """Read what shows that a ready DGD is whole and its workers are registered."""
+        self._confirmed = True
+        added = self.watches.add(confirming_kinds(self._request), MORE_BOUND)
+        return added or self._review(sight, judged)
+
+    def _listed_only(self, judged: Judgement) -> tuple[str, ...]:
+        """Return what need not be followed as long as nothing is said against readiness."""
+        clean = all(finding.outcome == "pass" for finding in judged.findings)
+        if self._whole or not clean:
+            return ()
+        return tuple(one.plural for one in confirming_kinds(self._request) if one.kind != GENERATIONS)
 
     def look(self, elapsed: float, judged: Judgement | None) -> Sight:
         """Read the present state from the watches, and what the last judgement made necessary."""
@@ -275,7 +307,7 @@ class ClusterSource:
         unread = {
             plural: f"{one['state']}: {one['detail']}"
             for plural, one in kinds.items()
-            if one["state"] in ("forbidden", "absent")
+            if one["state"] in ("forbidden", "absent", "pending")
         }
         nodes = objects.pop("nodes", None) if kinds.get("nodes", {}).get("state") == "observed" else None
         if nodes is not None:
@@ -291,7 +323,7 @@ class ClusterSource:
             state,
             elapsed,
             job_memory=dict(self._jobs),
-            access=self._reviews(state, judged),
+            access=self._access or (),
             unread=unread,
             operator_runs=self._operator_runs(elapsed),
         )
@@ -342,19 +374,22 @@ class ClusterSource:
             return
         self._others = tuple(listed.items)
 
-    def _reviews(self, state: ClusterState, judged: Judgement | None) -> tuple[Access, ...]:
-        ready = judged is not None and judged.report.ready
-        single = self._request.policy.timeout <= 0
-        if not self._request.check_discovery or self._request.wait_for != "dgd" or not (ready or single):
-            return ()
+    def _review(self, sight: Sight, judged: Judgement) -> bool:
+        """Ask what the pods' service accounts may do; return whether there is a new answer."""
+        discovery = judged.parts.get("discovery")
+        if discovery is None or discovery["backend"] == ETCD:
+            return False
         denied = any(one.allowed is False for one in self._access or ())
-        # A grant takes a moment to be known to the API server, so a refusal is asked about once more.
-        if self._access is None or (denied and not self._asked_again):
-            self._asked_again = self._access is not None
-            self._access = tuple(self._ask_access(state))
-        return self._access
+        later = sight.elapsed - self._asked_at >= ASK_AGAIN_AFTER
+        if self._access is not None and not (denied and later and not self._asked_again):
+            return False
+        self._asked_again = self._access is not None
+        self._asked_at = sight.elapsed
+        self._access = tuple(self._ask_access(sight.state, proven_accounts(sight.state, discovery)))
+        return bool(self._access)
 
-    def _ask_access(self, state: ClusterState) -> list[Access]:
+    def _ask_access(self, state: ClusterState, proven: Collection[str]) -> list[Access]:
+        """Ask for each verb that discovery needs; a worker that is registered has shown that its account may."""
         found = []
         namespace = self._request.namespace
         for account in service_accounts(state):
@@ -362,6 +397,8 @@ class ClusterSource:
             groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
             for group, resource, verbs in NEEDED:
                 for verb in verbs:
+                    if account in proven and verb in REGISTERING:
+                        continue
                     try:
                         allowed, reason = self._kube.access_review(
                             user=user, groups=groups, verb=verb, group=group, resource=resource, namespace=namespace
@@ -391,41 +428,3 @@ class ClusterSource:
 def _statuses(pod: K8sObject) -> list[K8sObject]:
     status = pod.get("status") or {}
     return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
-
-
-def trim_node(node: dict[str, Any]) -> dict[str, Any]:
-    """Drop what no judge reads of a node: images and managed fields are most of it."""
-    (node.get("metadata") or {}).pop("managedFields", None)
-    (node.get("status") or {}).pop("images", None)
-    return node
-
-
-def trim_pod(pod: dict[str, Any]) -> dict[str, Any]:
-    """Drop managed fields."""
-    (pod.get("metadata") or {}).pop("managedFields", None)
-    return pod
-
-
-def trim_bound(pod: dict[str, Any]) -> dict[str, Any] | None:
-    """Keep of other people's pods what they hold of their nodes; drop the ones that ended."""
-    metadata, spec, status = pod.get("metadata") or {}, pod.get("spec") or {}, pod.get("status") or {}
-    if status.get("phase") in ("Succeeded", "Failed"):
-        return None
-    kept = ("nodeName", "overhead", "affinity", "topologySpreadConstraints", "priority", "resources", "hostNetwork")
-    return {
-        "metadata": {
-            key: metadata.get(key)
-            for key in ("name", "namespace", "uid", "labels", "deletionTimestamp")
-            if key in metadata
-        },
-        "spec": {
-            **{key: spec[key] for key in kept if key in spec},
-            "containers": [_slim(one) for one in spec.get("containers") or ()],
-            "initContainers": [_slim(one) for one in spec.get("initContainers") or ()],
-        },
-        "status": {"phase": status.get("phase")},
-    }
-
-
-def _slim(container: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: container[key] for key in ("name", "resources", "ports", "restartPolicy") if key in container}

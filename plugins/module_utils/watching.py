@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keeps the objects of several kinds up to date by watches: one list and one long watch a kind, however long it takes.
 
+A kind may be added later, and be listed once before it is followed: most waits end well and need few kinds.
 A watch that ends is taken up at its last resource version; one that is too old (410) is begun anew with a list; a
 connection that breaks, or an API server that restarts, is tried again with growing pauses.
 """
@@ -10,7 +11,7 @@ connection that breaks, or an API server that restarts, is tried again with grow
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,14 +53,17 @@ class _Store:
     detail: str = ""
     error: KubeError | None = None
     version: str = ""
+    followed: bool = False
+    running: bool = True
 
 
 class WatchSet:
-    """Several kinds, each watched by a thread of its own."""
+    """Several kinds, each read by a thread of its own."""
 
     def __init__(self, kube: Kube, kinds: Iterable[Watched], trim: Mapping[str, Trim] | None = None) -> None:
         self._kube = kube
-        self._stores = [_Store(watched) for watched in kinds]
+        self._first = tuple(kinds)
+        self._stores: list[_Store] = []
         self._trim = trim or {}
         self._changed = threading.Condition()
         self._changes = 0
@@ -67,15 +71,43 @@ class WatchSet:
         self._stopped = threading.Event()
         self.restarts = 0
 
-    def start(self, bound: float) -> None:
-        """List every kind and begin to watch; return when all are read, or raise what a required kind met."""
-        for store in self._stores:
-            threading.Thread(target=self._run, args=(store,), daemon=True, name=f"watch-{store.watched.plural}").start()
+    def start(self, bound: float, *, follow: bool = True) -> None:
+        """List every kind of the beginning and watch it, unless it is to be followed only later; see :meth:`add`."""
+        self.add(self._first, bound, follow=follow)
+
+    def add(self, kinds: Iterable[Watched], bound: float, *, follow: bool = False) -> bool:
+        """List the kinds that are new, each by its plural, and return whether there was one.
+
+        It returns when all are read, or raises what a required kind met. What is not read within ``bound`` goes on
+        being tried.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: all(store.state != "pending" for store in self._stores), timeout=bound)
-        for store in self._stores:
+            known = {store.watched.plural for store in self._stores}
+            new = [_Store(watched, followed=follow) for watched in kinds if watched.plural not in known]
+            self._stores += new
+        for store in new:
+            self._begin(store)
+        with self._changed:
+            self._changed.wait_for(lambda: all(store.state != "pending" for store in new), timeout=bound)
+        for store in new:
             if store.watched.required and store.state != "observed" and store.error is not None:
                 raise store.error
+        return bool(new)
+
+    def follow(self, but: Collection[str] = ()) -> None:
+        """Watch from now on what was only listed, except the plurals in ``but``."""
+        with self._changed:
+            new = [store for store in self._stores if not store.followed and store.watched.plural not in but]
+            ended = [store for store in new if not store.running and store.state not in ("absent", "forbidden")]
+            for store in new:
+                store.followed = True
+            for store in ended:
+                store.running = True
+        for store in ended:
+            self._begin(store)
+
+    def _begin(self, store: _Store) -> None:
+        threading.Thread(target=self._run, args=(store,), daemon=True, name=f"watch-{store.watched.plural}").start()
 
     def stop(self) -> None:
         """Let the threads end at their next event; they are daemons and hold nothing up."""
@@ -111,6 +143,10 @@ class WatchSet:
             try:
                 if not store.version:
                     self._list(store)
+                with self._changed:
+                    if not store.followed:
+                        store.running = False
+                        return
                 self._watch(store)
                 pause = FIRST_PAUSE
             except Gone:

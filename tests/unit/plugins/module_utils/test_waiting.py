@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,17 +17,21 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage i
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.waits import Judgement, Sight, WaitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import ListResult
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube_errors import Asked, Forbidden, KubeError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.wait_kinds import (
+    confirming_kinds,
+    first_kinds,
+    kinds_for,
+    trim_bound,
+    trim_node,
+    trim_pod,
+)
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.waiting import (
     ClusterSource,
     FileSource,
     Progress,
     appender,
-    kinds_for,
     rfc3339,
     run_wait,
-    trim_bound,
-    trim_node,
-    trim_pod,
     without_waiting,
 )
 from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.core.triage.builders import (
@@ -76,6 +81,9 @@ class PlayedSource:
     def look(self, elapsed: float, judged: Judgement | None) -> Sight:
         self.looks += 1
         return Sight(ClusterState(self._clock.now(), "demo", self._state_at(elapsed)), elapsed)
+
+    def deepen(self, _sight: Sight, _judged: Judgement) -> bool:
+        return False
 
     def wait(self, bound: float) -> bool:
         self._clock.time += max(bound, 0.01)
@@ -151,6 +159,7 @@ def test_files_are_judged_without_a_cluster() -> None:
     assert sight.unread == {"endpointslices": "not among the files", "dynamoworkermetadatas": "not among the files"}
     assert wanted.policy.timeout == 0
     assert not FileSource(held, {}, NOW, wanted).wait(10)
+    assert not FileSource(held, {}, NOW, wanted).deepen(sight, judged_with())
 
 
 @pytest.mark.parametrize(
@@ -171,6 +180,14 @@ def test_what_is_watched(wanted: WaitRequest, kinds: set[str]) -> None:
     assert kinds <= {one.kind for one in watched}
     assert len(watched) == len({one.plural for one in watched}), "each kind once"
     assert "Node" not in {one.kind for one in kinds_for(wanted, check_fit=False)}
+    assert set(first_kinds(wanted)) <= set(watched)
+
+
+def test_readiness_is_confirmed_by_few_kinds() -> None:
+    workloads = {"DynamoComponentDeployment", "Deployment", "LeaderWorkerSet", "PodClique"}
+    assert {one.kind for one in confirming_kinds(request(check_discovery=False))} == workloads
+    assert {one.kind for one in confirming_kinds(request())} == workloads | {"EndpointSlice", "DynamoWorkerMetadata"}
+    assert set(confirming_kinds(request())) <= set(kinds_for(request(), check_fit=True)), "asked for in one way only"
 
 
 def test_what_no_judge_reads_is_dropped() -> None:
@@ -195,6 +212,8 @@ class AnsweringKube:
         self._held = held
         self.denied = denied
         self.asked: list[str] = []
+        self.followed: set[str] = set()
+        self.allowed = True
 
     def list_all(self, _version: str, kind: str, *, field_selector: str = "", **_more: Any) -> ListResult:
         self.asked.append(f"{kind} {field_selector}".strip())
@@ -202,7 +221,8 @@ class AnsweringKube:
             raise FORBIDDEN
         return ListResult([dict(one) for one in self._held.get(kind, [])], "1")
 
-    def watch(self, *_args: Any, **_more: Any) -> Any:
+    def watch(self, _version: str, kind: str, **_more: Any) -> Any:
+        self.followed.add(kind)
         yield from ()  # a generator, as the client's watch is one
         raise KubeError("ended", asked=Asked("watch", "x"), status=503)
 
@@ -214,7 +234,7 @@ class AnsweringKube:
 
     def access_review(self, *, user: str, verb: str, resource: str, **_more: Any) -> tuple[bool | None, str]:
         self.asked.append(f"may {user} {verb} {resource}")
-        return (None, "no") if self.denied else (True, "")
+        return (None, "no") if self.denied else (self.allowed, "")
 
 
 def source(
@@ -223,6 +243,15 @@ def source(
     kube = AnsweringKube(held, denied=denied)
     made = ClusterSource(kube, wanted or request(), PlayedClock(), check_fit=True, logs=True)  # type: ignore[arg-type]  # a double
     return kube, made
+
+
+def looked(live: ClusterSource, wanted: WaitRequest, elapsed: float = 0.0) -> tuple[Sight, Judgement]:
+    """Look and judge as the loop does."""
+    return waiting._judged(wanted, live, elapsed, None)
+
+
+def kinds_asked(kube: AnsweringKube) -> set[str]:
+    return {one.split(" ", 1)[0] for one in kube.asked if not one.startswith(("may", "log"))}
 
 
 def judged_with(*causes: Any, ready: bool = False) -> Judgement:
@@ -250,6 +279,8 @@ def test_a_log_that_may_not_be_read_ends_nothing() -> None:
 def test_other_peoples_pods_are_read_only_for_want_of_room() -> None:
     held = {"DynamoGraphDeployment": [dgd()], "Pod": [pending(FULL)], "Node": [node("a")]}
     kube, live = source(held)
+    assert looked(live, request())[0].state.cluster_pods is not None, "with the very judgement that shows the want"
+    kube, live = source(held, request(timeout=0))
     assert live.look(0, judged_with()).state.cluster_pods is None
     from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import Cause
 
@@ -257,25 +288,182 @@ def test_other_peoples_pods_are_read_only_for_want_of_room() -> None:
     assert live.look(1, short).state.cluster_pods is not None
     live.look(2, short)
     assert kube.asked.count("Pod spec.nodeName!=") == 1, "not again within a minute"
-    denied_kube, denied = source(held, denied=True)
+    denied_kube, denied = source(held, request(timeout=0), denied=True)
     for elapsed in (0.0, 100.0, 200.0):
         assert denied.look(elapsed, short).state.cluster_pods is None
     assert denied_kube.asked.count("Pod spec.nodeName!=") == 1, "what is forbidden is not asked again"
 
 
-def test_permissions_are_asked_once_when_pods_are_ready() -> None:
-    discoverable = ready_pod("demo-worker-0")
-    discoverable["metadata"]["labels"]["nvidia.com/dynamo-discovery-enabled"] = "true"
-    kube, live = source({"DynamoGraphDeployment": [dgd()], "Pod": [*READY, discoverable]})
-    assert live.look(0, judged_with()).access == ()
-    found = live.look(1, judged_with(ready=True)).access
-    assert {one.allowed for one in found} == {True}
-    live.look(2, judged_with(ready=True))
+REGISTERED = {
+    "metadata": {
+        "name": "demo-worker-0",
+        "ownerReferences": [{"kind": "Pod", "name": "demo-worker-0", "uid": "uid-demo-worker-0"}],
+    },
+    "spec": {"data": {"endpoints": {"team-a-demo/backend/generate": {}}}},
+}
+
+
+def discoverable() -> Object:
+    worker = ready_pod("demo-worker-0")
+    worker["metadata"]["uid"] = "uid-demo-worker-0"
+    worker["metadata"]["labels"] |= {
+        "nvidia.com/dynamo-discovery-enabled": "true",
+        "nvidia.com/dynamo-component-type": "worker",
+    }
+    return worker
+
+
+def serving(*, registered: bool = False) -> dict[str, list[Object]]:
+    target = {"kind": "Pod", "name": "demo-worker-0", "uid": "uid-demo-worker-0"}
+    held = {
+        "DynamoGraphDeployment": [dgd(True)],
+        "Pod": [READY[0], discoverable(), READY[2]],
+        "EndpointSlice": [{"endpoints": [{"conditions": {"ready": True}, "targetRef": target}]}],
+    }
+    return {**held, "DynamoWorkerMetadata": [REGISTERED]} if registered else held
+
+
+def test_a_deployment_that_goes_well_is_read_with_few_requests() -> None:
+    kube, live = source(serving(registered=True))
+    sight, judged = looked(live, request())
+    assert (judged.report.ready, judged.parts["discovery"]["visible"]) == (True, ["demo-worker-0"])
+    assert kinds_asked(kube) == {"DynamoGraphDeployment", "Pod", *(one.kind for one in confirming_kinds(request()))}
     asked = [one for one in kube.asked if one.startswith("may")]
-    assert len(asked) == len(found)
+    assert {one.split(" ", 2)[2] for one in asked} == {
+        f"{verb} {kind}" for verb in ("list", "watch") for kind in ("endpointslices", "dynamoworkermetadatas")
+    }, "a registration shows that its account may register"
+    assert sight.access
+    before = len(kube.asked)
+    looked(live, request(), 2.0)
+    assert len(kube.asked) == before, "nothing is asked twice"
+    wait_until_followed(kube, {"DynamoGraphDeployment", "Pod", "DynamoComponentDeployment"})
+    assert len(kube.followed) == 3
+
+
+def test_permissions_are_asked_in_full_for_a_worker_that_has_not_registered() -> None:
+    kube, live = source(serving())
+    _sight, judged = looked(live, request())
+    assert judged.parts["discovery"]["workers"][1]["state"] == "not_registered"
+    asked = [one for one in kube.asked if one.startswith("may")]
+    assert len(asked) == 6
     assert asked[0].startswith("may system:serviceaccount:team-a:default ")
-    _kube, denied = source({"DynamoGraphDeployment": [dgd()], "Pod": [discoverable]}, denied=True)
-    assert [one.allowed for one in denied.look(1, judged_with(ready=True)).access] == [None]
+    wait_until_followed(kube, {"EndpointSlice", "DynamoWorkerMetadata"})
+    _kube, denied = source(serving(), denied=True)
+    assert [one.allowed for one in looked(denied, request())[0].access] == [None]
+
+
+def test_a_refusal_is_asked_about_once_more() -> None:
+    kube, live = source(serving())
+    kube.allowed = False
+    first = looked(live, request())[1]
+    assert "discovery_missing_rbac" in [one.reason_code for one in first.findings]
+    kube.allowed = True
+    assert "discovery_missing_rbac" not in [one.reason_code for one in looked(live, request(), 5.0)[1].findings]
+
+
+def wait_until_followed(kube: AnsweringKube, kinds: set[str]) -> None:
+    for _unused in range(500):
+        if kinds <= kube.followed:
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError(f"followed are {kube.followed}")
+
+
+def test_an_etcd_backend_asks_for_no_permissions() -> None:
+    held = serving()
+    held["DynamoGraphDeployment"][0]["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
+    kube, live = source(held)
+    looked(live, request())
+    assert not [one for one in kube.asked if one.startswith("may")]
+
+
+def test_trouble_is_judged_with_every_kind() -> None:
+    told = {
+        "metadata": {"name": "e"},
+        "involvedObject": {"kind": "Pod", "name": "demo-worker-0"},
+        "reason": "FailedScheduling",
+        "message": FULL,
+        "type": "Warning",
+    }
+    held = {"DynamoGraphDeployment": [dgd()], "Pod": [READY[0], pending(FULL)], "Event": [told], "Node": [node("a")]}
+    kube, live = source(held)
+    sight, _judged = looked(live, request())
+    assert sight.state.nodes is not None
+    assert sight.state.of("events")
+    assert {one.kind for one in kinds_for(request(), check_fit=True)} <= kinds_asked(kube)
+
+
+def test_what_does_not_run_yet_is_given_a_moment() -> None:
+    creating = pod(containers=[waits("ContainerCreating")])
+    kube = AnsweringKube({"DynamoGraphDeployment": [dgd()], "Pod": [READY[0], creating]})
+    clock = PlayedClock()
+    live = ClusterSource(kube, request(), clock, check_fit=True, logs=True)  # type: ignore[arg-type]  # a double
+    looked(live, request())
+    assert kinds_asked(kube) == {"DynamoGraphDeployment", "Pod"}
+    clock.time = waiting.PATIENCE
+    live.wait(60)  # returns at once: patience is over
+    looked(live, request(), clock.time)
+    assert {"Event", "PersistentVolumeClaim", "Node", "ReplicaSet"} <= kinds_asked(kube)
+
+
+def test_readiness_that_is_lost_opens_every_kind() -> None:
+    held = serving(registered=True)
+    kube, live = source(held)
+    assert looked(live, request())[1].report.ready
+    unready = {"metadata": {"name": "demo", "namespace": "team-a"}}
+    graph = next(store for store in live.watches._stores if store.watched.kind == "DynamoGraphDeployment")
+    graph.objects = {"team-a/demo": {**dgd(False), **unready}}
+    looked(live, request(), 1.0)
+    assert "Event" in kinds_asked(kube)
+
+
+def job(state: str = "") -> Object:
+    told = [{"type": state, "status": "True"}] if state else []
+    return {"metadata": {"name": "demo", "uid": "u1"}, "status": {"active": 1, "conditions": told}}
+
+
+def job_pod(made: Object) -> Object:
+    made["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "demo", "uid": "u1"}]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("jobs", "pods", "more"),
+    [
+        ([job("Complete")], [], False),
+        ([job()], [job_pod(ready_pod("demo-x", "Worker"))], False),
+        ([job()], [job_pod(pending("0/1 nodes are available: 1 Too many pods."))], True),
+        ([], [], True),
+    ],
+)
+def test_a_job_that_runs_needs_no_more_than_its_pods(jobs: list[Object], pods: list[Object], more: bool) -> None:
+    wanted = request("jobs")
+    kube, live = source({"Job": jobs, "Pod": pods}, wanted)
+    for elapsed in (0.0, 100.0):
+        looked(live, wanted, elapsed)
+    assert (kinds_asked(kube) > {"Job", "Pod"}) is more
+    assert live._patient_until is None
+
+
+def claim(phase: str) -> Object:
+    return {"metadata": {"name": "demo"}, "spec": {"storageClassName": "slow"}, "status": {"phase": phase}}
+
+
+@pytest.mark.parametrize(("phase", "asked"), [("Bound", 1), ("Pending", 4)])
+def test_a_claim_is_looked_at_once_where_that_tells(phase: str, asked: int) -> None:
+    wanted = WaitRequest("pvc", "team-a", ("demo",), WaitPolicy(timeout=100, stable_for=0))
+    classes = [{"metadata": {"name": "slow"}, "volumeBindingMode": "WaitForFirstConsumer"}]
+    kube, live = source({"PersistentVolumeClaim": [claim(phase)], "StorageClass": classes}, wanted)
+    assert looked(live, wanted)[1].report.ready
+    assert (len(kube.asked), kube.followed) == (asked, set())
+
+
+def test_a_single_look_reads_everything_and_follows_nothing() -> None:
+    wanted = request(timeout=0)
+    kube, live = source({"DynamoGraphDeployment": [dgd()], "Pod": READY}, wanted)
+    looked(live, wanted)
+    assert kinds_asked(kube) == {one.kind for one in kinds_for(wanted, check_fit=True)}
+    assert not kube.followed
 
 
 @pytest.mark.parametrize(

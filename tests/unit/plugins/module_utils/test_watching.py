@@ -156,3 +156,34 @@ def test_objects_are_trimmed_as_they_come() -> None:
     assert kube.idle.wait(5)
     assert all("big" not in one for one in watches.objects()["pods"])
     watches.stop()
+
+
+def test_a_kind_may_be_listed_long_before_it_is_followed() -> None:
+    kube = ScriptedKube([[pod("a")]], [[("ADDED", pod("b", 101))]])
+    watches = WatchSet(kube, (PODS,))  # type: ignore[arg-type]  # the double has what is used
+    watches.start(5, follow=False)
+    assert (names(watches), kube.versions) == (["a"], [])
+    watches.follow(but=("pods",))
+    assert kube.versions == []
+    watches.follow()
+    watches.follow()
+    assert kube.idle.wait(5)
+    assert (names(watches), kube.versions) == (["a", "b"], ["100", "101"]), "from where the list ended, and once"
+    assert kube.listed == 1
+
+
+def test_a_kind_may_be_added_and_is_never_listed_twice() -> None:
+    kube, watches = started([[pod("a")], [pod("e")]], [])
+    assert watches.add([PODS, Watched("Event", "v1", "team-a")], 5)
+    assert not watches.add([PODS], 5)
+    assert [one["metadata"]["name"] for one in watches.objects()["events"]] == ["e"]
+    assert kube.listed == 2
+
+
+def test_a_kind_that_is_not_there_is_not_followed() -> None:
+    kube = ScriptedKube([Absent("no", asked=ASKED, status=404)], [])
+    watches = WatchSet(kube, (Watched("Pod", "v1"),))  # type: ignore[arg-type]  # the double has what is used
+    watches.start(5, follow=False)
+    watches.follow()
+    assert watches.kinds()["pods"]["state"] == "absent"
+    assert kube.versions == []
