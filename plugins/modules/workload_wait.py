@@ -143,8 +143,8 @@ options:
     default: []
   check_fit:
     description:
-      - Read the nodes, so that a wait for resources is told apart from a request that can never fit,
-        and the scheduler's text is checked against them.
+      - Read the nodes where something does not run, so that a wait for resources is told apart from a request that can
+        never fit, and the scheduler's text is checked against them.
       - Nodes that may not be read are recorded as unknown.
     type: bool
     default: true
@@ -343,7 +343,8 @@ progress:
   elements: str
 kinds:
   description: >-
-    For each kind that was watched C(state) (V(observed), V(forbidden), V(absent), V(error)) and C(detail).
+    For each kind that was read C(state) (V(observed), V(forbidden), V(absent), V(error)) and C(detail). A wait that
+    goes well needs few kinds; all are read where something is wrong or does not run in time.
   returned: always
   type: dict
 api_requests:
