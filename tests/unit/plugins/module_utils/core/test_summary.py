@@ -79,3 +79,8 @@ def test_a_component_that_is_not_ready_says_what_its_slowest_pod_does() -> None:
         "  Frontend: 1 of 1 ready",
         "  Worker: 0 of 2 ready, pod w-0 pulls its image",
     ]
+
+
+def test_a_subject_is_not_told_twice() -> None:
+    lines = summary_lines("blocked", [finding("fail", "apply_refused", "Pod/x: refused")], {}, [], {})
+    assert lines[1] == "FAIL    Pod/x: refused [apply_refused]"
