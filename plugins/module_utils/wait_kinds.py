@@ -30,7 +30,7 @@ _CONFIRMING = (GENERATIONS, "Deployment", "LeaderWorkerSet", "PodClique")
 def kinds_for(request: WaitRequest, check_fit: bool) -> tuple[Watched, ...]:
     """Return all that a request's judgement may need, for where something is wrong or takes its time."""
     namespace = request.namespace
-    needed = [*first_kinds(request), Watched("Event", "v1", namespace)]
+    needed = [*first_kinds(request), *running_kinds(request), Watched("Event", "v1", namespace)]
     if request.wait_for == "pvc":
         return (*needed, Watched("Pod", "v1", namespace), Watched("StorageClass", "storage.k8s.io/v1"))
     if request.wait_for in ("jobs", "dgd"):
@@ -50,16 +50,18 @@ def first_kinds(request: WaitRequest) -> tuple[Watched, ...]:
     if request.wait_for == "pvc":
         return (Watched("PersistentVolumeClaim", "v1", namespace, required=True),)
     if request.wait_for == "jobs":
-        return (
-            Watched("Job", "batch/v1", namespace, required=True),
-            Watched("Pod", "v1", namespace, required=True),
-        )
+        return (Watched("Job", "batch/v1", namespace, required=True),)
     if not request.dgd:
         return (Watched(request.kind, request.api_version, namespace),)
     only = f"metadata.name={request.dgd}"
     required = request.wait_for == "dgd"
     graph = Watched("DynamoGraphDeployment", request.api_version, namespace, field_selector=only, required=required)
     return graph, Watched("Pod", "v1", namespace, _label(request), required=True)
+
+
+def running_kinds(request: WaitRequest) -> tuple[Watched, ...]:
+    """Return what shows that Jobs that are not done yet run."""
+    return (Watched("Pod", "v1", request.namespace, required=True),) if request.wait_for == "jobs" else ()
 
 
 def confirming_kinds(request: WaitRequest) -> tuple[Watched, ...]:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from .core.attention import Interest, interest, proven_accounts
 from .core.demand import K8sObject
-from .core.discovery import ETCD, NEEDED, REGISTERING, Access, service_accounts
+from .core.discovery import ETCD, NEEDED, TELLING, Access, service_accounts
 from .core.operator_facts import OPERATOR_SELECTOR
 from .core.readiness import Decision, WaitMemory, decide, progress_line
 from .core.triage import ClusterState
@@ -24,7 +24,16 @@ from .core.triage.state import name_of
 from .core.waits import Clocked, Judgement, Sight, WaitRequest, conclude, judge, wait_result
 from .kube import Kube
 from .kube_errors import KubeError
-from .wait_kinds import GENERATIONS, confirming_kinds, first_kinds, kinds_for, trim_bound, trim_node, trim_pod
+from .wait_kinds import (
+    GENERATIONS,
+    confirming_kinds,
+    first_kinds,
+    kinds_for,
+    running_kinds,
+    trim_bound,
+    trim_node,
+    trim_pod,
+)
 from .watching import WatchSet
 
 #: Events come in bursts; what comes within this time is judged together.
@@ -266,7 +275,9 @@ class ClusterSource:
     def deepen(self, sight: Sight, judged: Judgement) -> bool:
         """Read the kinds that the judgement lacks, and follow those that the wait goes on with."""
         wants = interest(self._request, sight.state, judged)
-        if self._opens(wants, judged) and self.watches.add(self._all, MORE_BOUND):
+        wanted = self._all if self._opens(wants, judged) else () if wants == "ready" else running_kinds(self._request)
+        # What is required and cannot be read ends the wait, so it is given as long as at the start.
+        if self.watches.add(wanted, START_BOUND if self._request.wait_for == "jobs" else MORE_BOUND):
             return True
         if wants == "ready" and self._request.wait_for == "dgd" and self._confirm(sight, judged):
             return True
@@ -385,11 +396,13 @@ class ClusterSource:
             return False
         self._asked_again = self._access is not None
         self._asked_at = sight.elapsed
-        self._access = tuple(self._ask_access(sight.state, proven_accounts(sight.state, discovery)))
+        # Where a registered worker's account lacks one verb, all are asked about.
+        proven = proven_accounts(sight.state, discovery) if not self._asked_again else ()
+        self._access = tuple(self._ask_access(sight.state, proven))
         return bool(self._access)
 
     def _ask_access(self, state: ClusterState, proven: Collection[str]) -> list[Access]:
-        """Ask for each verb that discovery needs; a worker that is registered has shown that its account may."""
+        """Ask for each verb that discovery needs; of an account that registered a worker only for what tells most."""
         found = []
         namespace = self._request.namespace
         for account in service_accounts(state):
@@ -397,7 +410,7 @@ class ClusterSource:
             groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
             for group, resource, verbs in NEEDED:
                 for verb in verbs:
-                    if account in proven and verb in REGISTERING:
+                    if account in proven and (resource, verb) != TELLING:
                         continue
                     try:
                         allowed, reason = self._kube.access_review(

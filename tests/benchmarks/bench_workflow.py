@@ -24,7 +24,7 @@ from ansible_collections.inference_ops.dynamo.tests.cluster.testing import Optio
 from ansible_collections.inference_ops.dynamo.tests.integration.workflow.play import RECIPE, Play
 
 HERE = Path(__file__).resolve().parent
-OTHERS = ("kube-", "kwok", "inference-ops-cluster", "inference-ops-operator", "inference-ops-test")
+OTHERS = ("kube-", "kwok", "inference-ops-cluster", "dynamo-operator-stand-in", "inference-ops-test")
 
 
 @dataclass(frozen=True)

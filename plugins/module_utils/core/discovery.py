@@ -137,8 +137,8 @@ NEEDED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("discovery.k8s.io", "endpointslices", ("list", "watch")),
     (keys.GROUP, "dynamoworkermetadatas", ("create", "list", "watch", "patch")),
 )
-#: The verbs of a registration itself.
-REGISTERING = frozenset({"create", "patch"})
+#: What a registration does not show by itself: whether its account, which frontends have too, sees the others.
+TELLING = ("dynamoworkermetadatas", "watch")
 _VARIABLES = ("POD_NAME", "POD_NAMESPACE", "POD_UID", "DYN_DISCOVERY_BACKEND")
 _FOLLOWER_ROLES = frozenset({"worker", "follower"})
 WorkerState = Literal["visible", "not_registered", "not_ready", "stale", "not_expected", "starting"]

@@ -329,9 +329,7 @@ def test_a_deployment_that_goes_well_is_read_with_few_requests() -> None:
     assert (judged.report.ready, judged.parts["discovery"]["visible"]) == (True, ["demo-worker-0"])
     assert kinds_asked(kube) == {"DynamoGraphDeployment", "Pod", *(one.kind for one in confirming_kinds(request()))}
     asked = [one for one in kube.asked if one.startswith("may")]
-    assert {one.split(" ", 2)[2] for one in asked} == {
-        f"{verb} {kind}" for verb in ("list", "watch") for kind in ("endpointslices", "dynamoworkermetadatas")
-    }, "a registration shows that its account may register"
+    assert [one.split(" ", 2)[2] for one in asked] == ["watch dynamoworkermetadatas"], "a registration shows the rest"
     assert sight.access
     before = len(kube.asked)
     looked(live, request(), 2.0)
@@ -359,6 +357,14 @@ def test_a_refusal_is_asked_about_once_more() -> None:
     assert "discovery_missing_rbac" in [one.reason_code for one in first.findings]
     kube.allowed = True
     assert "discovery_missing_rbac" not in [one.reason_code for one in looked(live, request(), 5.0)[1].findings]
+
+
+def test_a_refusal_to_a_registered_worker_is_asked_about_in_full() -> None:
+    kube, live = source(serving(registered=True))
+    kube.allowed = False
+    assert "discovery_missing_rbac" in [one.reason_code for one in looked(live, request())[1].findings]
+    looked(live, request(), 5.0)
+    assert len([one for one in kube.asked if one.startswith("may")]) == 7
 
 
 def wait_until_followed(kube: AnsweringKube, kinds: set[str]) -> None:
@@ -422,26 +428,29 @@ def job(state: str = "") -> Object:
     return {"metadata": {"name": "demo", "uid": "u1"}, "status": {"active": 1, "conditions": told}}
 
 
+EVERY = {"Job", "Pod", "Event", "PersistentVolumeClaim", "Node"}
+
+
 def job_pod(made: Object) -> Object:
     made["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "demo", "uid": "u1"}]
     return made
 
 
 @pytest.mark.parametrize(
-    ("jobs", "pods", "more"),
+    ("jobs", "pods", "kinds"),
     [
-        ([job("Complete")], [], False),
-        ([job()], [job_pod(ready_pod("demo-x", "Worker"))], False),
-        ([job()], [job_pod(pending("0/1 nodes are available: 1 Too many pods."))], True),
-        ([], [], True),
+        ([job("Complete")], [], {"Job"}),
+        ([job()], [job_pod(ready_pod("demo-x", "Worker"))], {"Job", "Pod"}),
+        ([job()], [job_pod(pending("0/1 nodes are available: 1 Too many pods."))], EVERY),
+        ([], [], EVERY),
     ],
 )
-def test_a_job_that_runs_needs_no_more_than_its_pods(jobs: list[Object], pods: list[Object], more: bool) -> None:
+def test_a_job_needs_no_more_than_itself_and_its_pods(jobs: list[Object], pods: list[Object], kinds: set[str]) -> None:
     wanted = request("jobs")
     kube, live = source({"Job": jobs, "Pod": pods}, wanted)
     for elapsed in (0.0, 100.0):
         looked(live, wanted, elapsed)
-    assert (kinds_asked(kube) > {"Job", "Pod"}) is more
+    assert kinds_asked(kube) == kinds
     assert live._patient_until is None
 
 
