@@ -9,6 +9,8 @@ set -euo pipefail
 work=$1
 rm -rf "$work"
 mkdir -p "$work"
+# The checkout's own link must not count as the installed collection.
+export ANSIBLE_COLLECTIONS_PATH=$work/installed
 ansible-galaxy collection build --force --output-path "$work" . >/dev/null
 # --no-deps: kubernetes.core is beside ansible-core already, and no collection server is asked.
 ansible-galaxy collection install --no-deps --collections-path "$work/installed" "$work"/inference_ops-dynamo-*.tar.gz >/dev/null
@@ -18,7 +20,6 @@ for leftover in build tests/output .git .venv; do
 	[ ! -e "$root/$leftover" ] || { echo "the tarball holds $leftover" >&2; exit 1; }
 done
 
-export ANSIBLE_COLLECTIONS_PATH=$work/installed
 cd "$work"
 for module in $(sed -n '/^  dynamo:/,$s/^    - //p' "$root/meta/runtime.yml"); do
 	ansible-doc -t module "inference_ops.dynamo.$module" >/dev/null
