@@ -27,8 +27,8 @@ def paragraphs(value: object) -> list[str]:
 
 
 def markup(text: str) -> str:
-    """Turn Ansible's C(x), V(x), O(x) and E(x) into Markdown code."""
-    for mark in "CVOE":
+    """Turn Ansible's C(x), V(x), O(x), E(x) and M(x) into Markdown code."""
+    for mark in "CVOEM":
         parts = text.split(f"{mark}(")
         text = parts[0] + "".join(f"`{part.replace(')', '`', 1)}" for part in parts[1:])
     return text
