@@ -50,7 +50,7 @@ def start_process(command: Sequence[str], log: Path, folder: Path, env: Mapping[
             env=marked_environment(folder, env),
             start_new_session=True,
         )
-    # Popen returns while the kernel still sets the new program up: for a moment its environment, and so the mark, is empty.
+    # Right after Popen the kernel still sets the program up: for a moment its environment, and so the mark, is empty.
     deadline = time.monotonic() + 5
     while not _has_mark(process.pid, folder) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
