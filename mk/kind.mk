@@ -14,8 +14,8 @@ kind-status: tools ## Describe the kind cluster NAME
 molecule-kind: tools ## The roles on real kubelets: create, converge, idempotence, verify, destroy
 	@CACHE=$(CACHE) PYTHONPATH=$(COLLECTIONS) PATH=$(BIN):$$PATH $(BIN)/molecule test -s kind
 
-kind-failures: tools ## Real failures on a kind cluster, each triaged (starts and removes one)
-	@CACHE=$(CACHE) $(BIN)/pytest tests/kind
+kind-failures: tools ## Real failures on a kind cluster, each triaged (starts and removes one; KIND_TESTS='-k WORDS' for some)
+	@CACHE=$(CACHE) $(BIN)/pytest tests/kind $(KIND_TESTS)
 
 .PHONY: kind-where-possible
 kind-where-possible: tools ## The kind scenario and the real failures, where a node image can be had; else say why not
