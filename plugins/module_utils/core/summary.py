@@ -66,7 +66,9 @@ def finding_lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
     for finding in open_ones[:MOST_FINDINGS]:
         mark = _MARKS.get(str(finding.get("outcome")), _MARKS["unknown"])
         subject, message = finding.get("subject", ""), " ".join(str(finding.get("message", "")).split())
-        told = message if message.startswith(str(subject)) else f"{subject}: {message}"
+        # Where the message begins with the subject's name, the name is told once.
+        rest = message.removeprefix(f"{str(subject).partition('/')[2]}: ")
+        told = message if message.startswith(str(subject)) else f"{subject}: {rest}"
         lines.append(f"{mark} {told} [{finding.get('reason_code', '')}]")
         lines += [
             f"        | {_short(line)}" for line in _evidence(finding)[:MOST_EVIDENCE] if _short(line) not in message

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.summary import (
     MOST_FINDINGS,
+    finding_lines,
     outcome_of,
     sorted_findings,
     summary_lines,
@@ -84,3 +85,13 @@ def test_a_component_that_is_not_ready_says_what_its_slowest_pod_does() -> None:
 def test_a_subject_is_not_told_twice() -> None:
     lines = summary_lines("blocked", [finding("fail", "apply_refused", "Pod/x: refused")], {}, [], {})
     assert lines[1] == "FAIL    Pod/x: refused [apply_refused]"
+
+
+def test_a_subjects_name_is_told_once() -> None:
+    finding = {
+        "outcome": "fail",
+        "subject": "Image/r.example/a:1",
+        "message": "r.example/a:1: no secret",
+        "reason_code": "c",
+    }
+    assert finding_lines([finding])[0] == "FAIL    Image/r.example/a:1: no secret [c]"
