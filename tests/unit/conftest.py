@@ -9,6 +9,12 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from hypothesis import HealthCheck, settings
+
+# How long an example takes depends on what else the machine does; benchmarks measure time, tests do not.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
