@@ -105,6 +105,14 @@ def some(names: Sequence[str], separator: str = ", ") -> str:
     return separator.join(names[:SHOWN]) + more
 
 
+def without_name(subject: str, message: str) -> str:
+    """Return the message without the subject's name at its beginning, for places where the subject stands before it."""
+    for name in (subject, subject.partition("/")[2]):
+        if name and message.startswith(f"{name}: "):
+            return message[len(name) + 2 :]
+    return message
+
+
 def worst(findings: Iterable[Finding]) -> Outcome:
     """Return the worst outcome among ``findings``; ``pass`` where there are none."""
     return max((finding.outcome for finding in findings), key=OUTCOME_ORDER.index, default="pass")

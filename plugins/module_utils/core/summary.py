@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .findings import OUTCOME_ORDER
+from .findings import OUTCOME_ORDER, without_name
 
 #: So many findings fit on a screen; the report has all of them.
 MOST_FINDINGS = 12
@@ -65,10 +65,8 @@ def finding_lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
     lines: list[str] = []
     for finding in open_ones[:MOST_FINDINGS]:
         mark = _MARKS.get(str(finding.get("outcome")), _MARKS["unknown"])
-        subject, message = finding.get("subject", ""), " ".join(str(finding.get("message", "")).split())
-        # Where the message begins with the subject's name, the name is told once.
-        rest = message.removeprefix(f"{str(subject).partition('/')[2]}: ")
-        told = message if message.startswith(str(subject)) else f"{subject}: {rest}"
+        subject, message = str(finding.get("subject", "")), " ".join(str(finding.get("message", "")).split())
+        told = message if message.startswith(subject) else f"{subject}: {without_name(subject, message)}"
         lines.append(f"{mark} {told} [{finding.get('reason_code', '')}]")
         lines += [
             f"        | {_short(line)}" for line in _evidence(finding)[:MOST_EVIDENCE] if _short(line) not in message

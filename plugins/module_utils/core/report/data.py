@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import InputError, shown
-from ..findings import OUTCOME_ORDER, Finding, Outcome, by_severity, worst
+from ..findings import OUTCOME_ORDER, Finding, Outcome, by_severity, without_name, worst
 from ..fit.picture import node_rows, svg
 from ..podresources import pod_requests
 
@@ -270,12 +270,9 @@ def _lead(findings: Sequence[Finding]) -> str:
 
 
 def own_message(finding: Finding) -> str:
-    """Return the message without the subject's name at its beginning, as the subject stands before it."""
-    for name in (finding.subject, finding.subject.partition("/")[2]):
-        if name and finding.message.startswith(f"{name}: "):
-            rest = finding.message[len(name) + 2 :]
-            return rest[:1].upper() + rest[1:]
-    return finding.message
+    """Return the message as a sentence of its own, since the subject stands before it."""
+    rest = without_name(finding.subject, finding.message)
+    return rest if rest == finding.message else rest[:1].upper() + rest[1:]
 
 
 # -- fit and pods ------------------------------------------------------------------------------------------------------
