@@ -19,7 +19,9 @@ GOLDENS ?= ../shared/goldens
 export PATH := $(BIN):$(PATH)
 export ANSIBLE_COLLECTIONS_PATH := $(COLLECTIONS)
 export ANSIBLE_HOME := $(BUILD)/ansible
+# Bytecode is kept, but never beside the sources; a shell that asks for none means the latter.
 export PYTHONPYCACHEPREFIX := $(BUILD)/pycache
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## List the targets

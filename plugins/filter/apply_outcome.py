@@ -69,13 +69,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.apply import judge_answer
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
 
 
 def apply_outcome(answer: object, objects: object) -> dict[str, Any]:
     """Return the outcome of one apply task as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.apply import judge_answer
+
     try:
         plain, items = to_plain(answer, "apply_outcome"), to_plain(objects, "apply_outcome: objects")
     except InputError as error:

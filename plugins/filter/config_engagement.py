@@ -59,10 +59,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.engagement import prove
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError, shown
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.findings import by_severity, worst
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.definitions import view_of
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
 
 NAME = "config_engagement"
@@ -70,6 +67,11 @@ NAME = "config_engagement"
 
 def config_engagement(candidate: object, previous: object, pods: object, logs: object = None) -> dict[str, Any]:
     """Return the proofs for each changed knob."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.engagement import prove
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.findings import by_severity, worst
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.definitions import view_of
+
     try:
         running = to_plain(pods, f"{NAME}: pods")
         texts = to_plain(logs or {}, f"{NAME}: logs")

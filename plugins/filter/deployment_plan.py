@@ -125,63 +125,21 @@ _value:
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError, shown
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.findings import Finding
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.plan import PlanRequest, make_plan
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.snapshot import Snapshot
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.snapshots import load_snapshot
-
-_WHERE = "deployment_plan"
-
-
-def _snapshot(value: object) -> Snapshot:
-    if isinstance(value, str):
-        return load_snapshot(str(to_plain(value)))
-    if not isinstance(value, Mapping):
-        raise InputError("expected a snapshot or the path of one", where=_WHERE, found=shown(value))
-    return Snapshot.from_plain(to_plain(value))
-
-
-def _list(value: object, name: str, kind: type) -> tuple[Any, ...]:
-    plain = to_plain(value or [], f"{_WHERE}: {name}")
-    if not isinstance(plain, list) or not all(isinstance(item, kind) for item in plain):
-        raise InputError(f"expected a list of {kind.__name__}", where=_WHERE, field=name, found=shown(plain))
-    return tuple(plain)
-
-
-def _request(definitions: object, snapshot: object, options: Mapping[str, Any]) -> PlanRequest:
-    config = to_plain(options.get("operator_config") or {}, f"{_WHERE}: operator_config")
-    if not isinstance(config, dict):
-        raise InputError("expected a mapping", where=_WHERE, field="operator_config", found=shown(config))
-    if options.get("unknown", "warn") not in ("warn", "fail"):
-        raise InputError("must be warn or fail", where=_WHERE, field="unknown", found=shown(options["unknown"]))
-    ceiling = options.get("gpu_ceiling")
-    return PlanRequest(
-        definitions=_list(definitions, "definitions", dict),
-        snapshot=_snapshot(snapshot),
-        namespace=str(to_plain(options.get("namespace") or "")),
-        release=str(to_plain(options.get("operator_release") or "auto")),
-        pathway=str(to_plain(options.get("pathway") or "auto")),
-        config=config,
-        retiring=_list(options.get("retiring"), "retiring", str),
-        run_dgds=_list(options.get("run_dgds"), "run_dgds", str),
-        gpu_ceiling=None if ceiling in (None, "") else int(ceiling),
-        findings=tuple(Finding.from_result(item) for item in _list(options.get("findings"), "findings", dict)),
-        accepted=frozenset(_list(options.get("accepted"), "accepted", str)),
-        unknown="fail" if options.get("unknown") == "fail" else "warn",
-        compare_to=str(to_plain(options.get("compare_to") or "")),
-    )
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 
 
 def deployment_plan(definitions: object, snapshot: object, time_limit: float = 5.0, **options: Any) -> dict[str, Any]:
     """Return the judgement as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.plan import make_plan
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.plan_filters import plan_request
+
     try:
-        request = _request(definitions, snapshot, options)
+        request = plan_request(definitions, snapshot, options)
         return make_plan(request, clock=time.monotonic, time_limit=float(time_limit)).to_result()
     except (InputError, ValueError) as error:
         raise AnsibleFilterError(str(error)) from error

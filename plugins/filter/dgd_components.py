@@ -75,12 +75,14 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render.components import components_of
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.render_filters import document_of
 
 
 def dgd_components(definition: object, name: object = "") -> list[dict[str, Any]]:
     """Return a DGD's components as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render.components import components_of
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.render_filters import document_of
+
     try:
         document = document_of(definition, name, "dgd_components")
         return [component.to_result() for component in components_of(document.data, "dgd_components")]

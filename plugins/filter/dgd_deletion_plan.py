@@ -49,13 +49,15 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.teardown import deletion_plan
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage.state import from_snapshot
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
 
 
 def dgd_deletion_plan(snapshot: object, name: str, retain_pvcs: bool = True) -> dict[str, Any]:
     """Return the plan as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.teardown import deletion_plan
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage.state import from_snapshot
+
     try:
         state = to_plain(snapshot, "dgd_deletion_plan")
         if not isinstance(state, dict):

@@ -50,12 +50,14 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.topology import leftover_findings, leftovers
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.live import rendered_and_live
 
 
 def dgd_leftovers(snapshot: object, name: str, objects: object = None) -> dict[str, Any]:
     """Return the leftovers and their findings as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.topology import leftover_findings, leftovers
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.live import rendered_and_live
+
     try:
         rendered, live = rendered_and_live(objects or [], snapshot, name, "dgd_leftovers")
         found = leftovers(live, rendered)

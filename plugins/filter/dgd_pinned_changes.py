@@ -61,14 +61,16 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError, shown
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.findings import by_severity, worst
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.pinned import judge_pinned
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.definitions import view_of
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
 
 
 def dgd_pinned_changes(candidate: object, baseline: object, pinned: object) -> dict[str, Any]:
     """Return the findings for each pinned knob."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.findings import by_severity, worst
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.pinned import judge_pinned
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.definitions import view_of
+
     try:
         names = to_plain(pinned, "dgd_pinned_changes: pinned")
         if not isinstance(names, list):

@@ -68,7 +68,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.render_filters import report_of
 
 
 def dgd_pods(
@@ -82,6 +81,9 @@ def dgd_pods(
     snapshot: object = None,
 ) -> list[dict[str, Any]]:
     """Return the pods that a DGD becomes as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.render_filters import report_of
+
     try:
         report = report_of(
             definition,

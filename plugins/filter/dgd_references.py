@@ -55,14 +55,16 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.references import references_of
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
 
 
 def dgd_references(objects: object, pods: object = None) -> dict[str, Any]:
     """Return the references as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.references import references_of
+
     try:
         plain = to_plain(objects, "dgd_references")
         items = plain if isinstance(plain, list) else [plain]

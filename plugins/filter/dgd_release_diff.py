@@ -71,8 +71,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render.releases import choose_release
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.render_filters import report_of, text_of
 
 
 def dgd_release_diff(
@@ -87,6 +85,10 @@ def dgd_release_diff(
     snapshot: object = None,
 ) -> dict[str, Any]:
     """Return what changes from one release to the other as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render.releases import choose_release
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.render_filters import report_of, text_of
+
     try:
         report = report_of(
             definition,

@@ -49,15 +49,17 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.topology import (
-    topology_changes,
-    topology_findings,
-)
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.live import rendered_and_live
 
 
 def dgd_topology_changes(objects: object, snapshot: object, name: str) -> dict[str, Any]:
     """Return the changes and their findings as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.topology import (
+        topology_changes,
+        topology_findings,
+    )
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.live import rendered_and_live
+
     try:
         rendered, live = rendered_and_live(objects, snapshot, name, "dgd_topology_changes")
         changes = topology_changes(rendered, live)

@@ -46,12 +46,14 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.picture import node_rows, svg
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
 
 
 def gpu_fit_svg(result: object, title: str = "GPU capacity") -> str:
     """Return the picture of a result of gpu_fit."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.picture import node_rows, svg
+
     try:
         return svg(node_rows(to_plain(result, "gpu_fit_svg")), str(title))
     except InputError as error:

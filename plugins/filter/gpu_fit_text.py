@@ -42,12 +42,14 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.picture import node_rows, text
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
 
 
 def gpu_fit_text(result: object, width: int = 100) -> str:
     """Return the lines of a result of gpu_fit."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.picture import node_rows, text
+
     try:
         return text(node_rows(to_plain(result, "gpu_fit_text")), max(int(width), 40))
     except InputError as error:

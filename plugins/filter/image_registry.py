@@ -40,14 +40,16 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.image_reference import (
-    ImageNameError,
-    parse_image,
-)
 
 
 def image_registry(image: object) -> str:
     """Return the registry of an image."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.image_reference import (
+        ImageNameError,
+        parse_image,
+    )
+
     if not isinstance(image, str):
         raise AnsibleFilterError(f"image_registry: expected an image's name, found {type(image).__name__}")
     try:

@@ -59,7 +59,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.jobs import job_state as judge
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
 
 
@@ -67,6 +66,9 @@ def job_state(
     job: object, last_seen: object = None, pods: object = None, events: object = None, uid: str = ""
 ) -> dict[str, Any]:
     """Return a Job's state as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.jobs import job_state as judge
+
     try:
         live, last = to_plain(job, "job_state"), to_plain(last_seen or {}, "job_state: last_seen")
         others, told = to_plain(pods or [], "job_state: pods"), to_plain(events or [], "job_state: events")

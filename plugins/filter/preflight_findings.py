@@ -73,61 +73,23 @@ _value:
       elements: dict
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.findings import Finding
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.preflight import (
-    PreflightRequest,
-    judge_preflight,
-)
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.snapshot import Snapshot
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.snapshots import load_snapshot
-
-#: The largest kinds of a snapshot, which this judge does not look at: making them plain would take most of the time.
-_UNUSED = ("nodes", "pods", "persistentvolumes", "services", "endpointslices")
-
-
-def _snapshot(value: object) -> Snapshot:
-    if isinstance(value, str):
-        return load_snapshot(str(to_plain(value)))
-    if not isinstance(value, Mapping):
-        raise InputError("expected a snapshot or the path of one", where="preflight_findings")
-    return Snapshot.from_plain(to_plain({key: inner for key, inner in value.items() if key not in _UNUSED}))
-
-
-def _objects(value: object, where: str) -> tuple[dict[str, Any], ...]:
-    plain = to_plain(value, where)
-    if not isinstance(plain, list) or not all(isinstance(item, dict) for item in plain):
-        raise InputError("expected a list of mappings", where=where)
-    return tuple(plain)
 
 
 def preflight_findings(
     snapshot: object, definitions: object, rendered: object = None, findings: object = None, unknown: str = "warn"
 ) -> dict[str, Any]:
     """Return the report as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.preflight import judge_preflight
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.plan_filters import preflight_request
+
     try:
-        made = to_plain(rendered or {}, "preflight_findings: rendered")
-        if not isinstance(made, dict):
-            raise InputError("expected a mapping", where="preflight_findings: rendered")
-        if unknown not in ("warn", "fail"):
-            raise InputError("must be warn or fail", where="preflight_findings: unknown", found=str(unknown))
-        pods = _objects(made.get("pods") or [], "preflight_findings: rendered.pods")
-        known = _objects(findings or [], "preflight_findings: findings")
-        request = PreflightRequest(
-            snapshot=_snapshot(snapshot),
-            definitions=_objects(definitions, "preflight_findings: definitions"),
-            rendered=_objects(made.get("objects") or [], "preflight_findings: rendered.objects"),
-            pods=tuple(PodDemand.from_result(pod) for pod in pods),
-            findings=tuple(Finding.from_result(item) for item in known),
-            unknown="fail" if unknown == "fail" else "warn",
-        )
-        return judge_preflight(request).to_result()
+        return judge_preflight(preflight_request(snapshot, definitions, rendered, findings, unknown)).to_result()
     except InputError as error:
         raise AnsibleFilterError(str(error)) from error
 

@@ -73,11 +73,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.summary import (
-    outcome_of,
-    sorted_findings,
-    summary_lines,
-)
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
 
 
@@ -90,6 +85,13 @@ def run_summary(
     components: object = None,
 ) -> dict[str, Any]:
     """Return the summary as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.summary import (
+        outcome_of,
+        sorted_findings,
+        summary_lines,
+    )
+
     try:
         found, word, pods = (to_plain(value, "run_summary") for value in (findings, verdict, placements))
         more, paths = to_plain(lines or [], "run_summary: lines"), to_plain(files or {}, "run_summary: files")

@@ -75,11 +75,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import parse
 
 
 def scheduling_triage(message: object, event: bool = False) -> dict[str, Any]:
     """Return the reading of a scheduler's message as plain data."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import parse
+
     if not isinstance(message, str):
         raise AnsibleFilterError(f"scheduling_triage: expected a text, found {type(message).__name__}")
     return parse(str.__str__(message), event=bool(event)).to_result()

@@ -46,13 +46,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import instance_id
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.plain import to_plain
 
 
 def worker_instance_id(pod_name: object) -> int:
     """Return the instance id of the worker in the pod of that name."""
+    # Imported by use: to find one filter, Ansible imports every file of this folder.
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import instance_id
+
     try:
         return instance_id.worker_instance_id(to_plain(pod_name, "worker_instance_id"))
     except InputError as error:

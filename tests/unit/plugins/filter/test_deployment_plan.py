@@ -47,7 +47,7 @@ def test_a_snapshot_that_holds_nothing_leaves_the_fit_unknown() -> None:
         ([GRAPH], SNAPSHOT, {"unknown": "maybe"}, "unknown: must be warn or fail"),
         ([GRAPH], SNAPSHOT, {"operator_config": []}, None),
         ([GRAPH], SNAPSHOT, {"operator_config": ["x"]}, "operator_config: expected a mapping"),
-        ([GRAPH], SNAPSHOT, {"retiring": [1]}, "retiring: expected a list of str"),
+        ([GRAPH], SNAPSHOT, {"retiring": [1]}, "retiring: expected a list of texts"),
         ([GRAPH], SNAPSHOT, {"gpu_ceiling": "many"}, "many"),
         ([], SNAPSHOT, {}, "DynamoGraphDeployment"),
     ],
