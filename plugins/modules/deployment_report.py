@@ -10,8 +10,8 @@ module: deployment_report
 short_description: Write a plan or a deployment as one self-contained page
 version_added: 0.1.0
 description:
-  - Writes a report as one HTML file that needs no network (it is readable in light and dark and on paper), and the
-    same as Markdown.
+  - Writes a report as one HTML file that needs no network (it is readable in light and dark and on paper), the
+    same as Markdown, and the plan as JSON.
   - It shows the verdict, the findings with their remedies (the worst first), where each pod goes, pull secrets, pods,
     the run's timeline, the smoke test, the ledger and the commands that take the deployment down.
   - Each part is optional; a part that was not looked at is said to be so.
@@ -21,7 +21,11 @@ options:
     description: The HTML file to write.
     type: path
   markdown:
-    description: The Markdown file to write. At least one of O(html) and O(markdown) must be given.
+    description: The Markdown file to write. At least one of O(html), O(markdown) and O(plan_json) must be given.
+    type: path
+  plan_json:
+    description:
+      - The JSON file to write for programs, with the verdict, the findings, the placements and the headroom.
     type: path
   title:
     description: The heading, such as the DGD's name.
@@ -68,6 +72,9 @@ options:
     description: The ledger.
     type: dict
     default: {}
+  ledger_path:
+    description: The ledger's file, to be read in place of O(ledger). A file that is not there is no ledger.
+    type: path
   teardown_commands:
     description: The commands that take the deployment down. The default are the ledger's C(cleanup_commands).
     type: list
@@ -113,6 +120,10 @@ markdown:
   description: The Markdown file, or empty.
   returned: success
   type: str
+plan_json:
+  description: The JSON file, or empty.
+  returned: success
+  type: str
 outcome:
   description: The report's outcome, C(pass), C(warn), C(unknown) or C(fail).
   returned: success
@@ -123,6 +134,7 @@ headline:
   type: str
 """
 
+import json
 import os
 import re
 import time
@@ -131,12 +143,19 @@ from typing import Any
 from ansible_collections.inference_ops.dynamo.plugins.module_utils import store
 from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.report import read_report, to_html, to_markdown
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger import parse_ledger
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.report import (
+    plan_of,
+    read_report,
+    to_html,
+    to_markdown,
+)
 
 ARGUMENTS: dict[str, Any] = {
     **KUBE_ARGS,
     "html": {"type": "path"},
     "markdown": {"type": "path"},
+    "plan_json": {"type": "path"},
     "title": {"type": "str", "required": True},
     "subtitle": {"type": "str", "default": ""},
     "facts": {"type": "dict", "default": {}},
@@ -148,14 +167,16 @@ ARGUMENTS: dict[str, Any] = {
     "pull_secrets": {"type": "dict", "default": {}, "no_log": False},
     "smoke": {"type": "dict", "default": {}},
     "ledger": {"type": "dict", "default": {}},
+    "ledger_path": {"type": "path"},
     "teardown_commands": {"type": "list", "elements": "str", "default": []},
 }
+FILES = ("html", "markdown", "plan_json")
 #: The one line that tells when the report was written; it alone is no change.
 WRITTEN = re.compile(rb"(Written (?:<time>)?)[^<\n]*?((?:</time>)? by inference)")
 
 
 def write(path: str, text: str, check_mode: bool) -> bool:
-    """Write a report unless it tells the same as the one that is there, and return whether it does not."""
+    """Write a file unless it tells the same as the one that is there, and return whether it does not."""
     if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
         raise InputError("the folder does not exist", where=path)
     data = text.encode("utf-8", "replace")
@@ -167,23 +188,38 @@ def write(path: str, text: str, check_mode: bool) -> bool:
     return True
 
 
+def ledger_of(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the ledger that was given or whose file was."""
+    path = params["ledger_path"]
+    if not path:
+        return dict(params["ledger"])
+    if params["ledger"]:
+        raise InputError("give the ledger or its file, not both", field="ledger_path", found=path)
+    data = store.read_if_there(path)
+    return parse_ledger(data.decode("utf-8", "replace"), path) if data is not None else {}
+
+
 def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     """Make and write the report; return the module's result."""
     now = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-    report = read_report({**params, "generated_at": params["generated_at"] or now})
-    made = [(path, make) for path, make in ((params["html"], to_html), (params["markdown"], to_markdown)) if path]
-    changed = [write(path, make(report), check_mode) for path, make in made]
+    given = {**params, "ledger": ledger_of(params), "generated_at": params["generated_at"] or now}
+    report = read_report(given)
+    texts = {
+        "html": lambda: to_html(report),
+        "markdown": lambda: to_markdown(report),
+        "plan_json": lambda: json.dumps(plan_of(given), indent=4, ensure_ascii=False) + "\n",
+    }
+    changed = [write(params[name], texts[name](), check_mode) for name in FILES if params[name]]
     return {
         "changed": any(changed),
-        "html": params["html"] or "",
-        "markdown": params["markdown"] or "",
+        **{name: params[name] or "" for name in FILES},
         "outcome": report.outcome,
         "headline": report.headline,
     }
 
 
 def main() -> None:
-    module = KubeModule(argument_spec=ARGUMENTS, supports_check_mode=True, required_one_of=[("html", "markdown")])
+    module = KubeModule(argument_spec=ARGUMENTS, supports_check_mode=True, required_one_of=[FILES])
     try:
         module.exit_json(**run(module.params, module.check_mode))
     except InputError as error:

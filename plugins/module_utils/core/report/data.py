@@ -149,9 +149,9 @@ class Report:
 def read_report(data: Mapping[str, Any]) -> Report:
     """Read a report from the module's parameters; raise :class:`InputError` naming the part that has a wrong shape."""
     findings = by_severity(_findings(data.get("findings") or ()))
-    ledger = _mapping(data, "ledger")
-    smoke = _mapping(data, "smoke")
-    fit = _fit(_mapping(data, "fit"))
+    ledger = mapping_of(data, "ledger")
+    smoke = mapping_of(data, "smoke")
+    fit = _fit(mapping_of(data, "fit"))
     smoke_part = _smoke(smoke)
     ledger_part = _ledger(ledger)
     outcome, headline = _headline(str(data.get("verdict") or ""), findings, fit, smoke_part, ledger)
@@ -164,12 +164,12 @@ def read_report(data: Mapping[str, Any]) -> Report:
         headline=headline,
         lead=_lead(findings),
         facts=tuple(
-            (str(name), _text(value)) for name, value in _mapping(data, "facts").items() if value not in (None, "")
+            (str(name), _text(value)) for name, value in mapping_of(data, "facts").items() if value not in (None, "")
         ),
         findings=findings,
         fit=fit,
-        pods=_pods(_mapping(data, "render"), _mapping(data, "fit")),
-        pulls=_pulls(_mapping(data, "pull_secrets")),
+        pods=_pods(mapping_of(data, "render"), mapping_of(data, "fit")),
+        pulls=_pulls(mapping_of(data, "pull_secrets")),
         moments=_moments(ledger),
         smoke=smoke_part,
         ledger=ledger_part,
@@ -177,7 +177,8 @@ def read_report(data: Mapping[str, Any]) -> Report:
     )
 
 
-def _mapping(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def mapping_of(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return the mapping of that name, or an empty one where there is none."""
     value = data.get(name)
     if value is None or value == "":
         return {}
@@ -422,14 +423,14 @@ def _parsed(value: object) -> datetime | None:
 def _smoke(smoke: Mapping[str, Any]) -> SmokePart | None:
     if not smoke:
         return None
-    request, status = _mapping(smoke, "api_request"), _mapping(smoke, "http_status")
+    request, status = mapping_of(smoke, "api_request"), mapping_of(smoke, "http_status")
     messages = request.get("messages")
     question = (
         messages[0].get("content")
         if isinstance(messages, list) and messages and isinstance(messages[0], Mapping)
         else ""
     )
-    endpoint = _mapping(smoke, "endpoint")
+    endpoint = mapping_of(smoke, "endpoint")
     where = endpoint.get("url") or ", ".join(
         part
         for part in (
