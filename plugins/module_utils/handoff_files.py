@@ -12,19 +12,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import manifests, store
+from . import manifests, run_lock, store
 from .core import handoff
 from .core.dgdview import DgdView, config_maps_of, view_dgd
 from .core.errors import InputError, shown
 from .core.findings import Finding, by_severity, worst
 from .core.handoff import Contract, Source, Terms
 from .core.kinds import KINDS
-from .core.ledger import FILE_NAME, parse_ledger
+from .core.ledger import FILE_NAME, LedgerChange
 from .core.manifest import DGD_KIND, Document, dgd_documents
 from .core.patches import Patch, parse_tolerations, patch_manifest, subject_of, unused
 from .core.pinned import judge_pinned
 from .core.precision import Precision
 from .core.smoke import served_model
+from .ledger_file import read_ledger, record
+from .moments import moment
 
 try:
     import yaml
@@ -32,6 +34,8 @@ except ImportError:
     yaml = None  # type: ignore[assignment]  # manifests says that it is missing
 
 APPLIED = "applied_manifests"
+#: Seconds for which a run that is just ending is waited for.
+_LOCK_TIMEOUT = 5
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,17 @@ def write_copies(made: Handoff, check_mode: bool) -> list[dict[str, str]]:
             if not check_mode:
                 store.remove_file(path)
     return differences
+
+
+def lock_root(made: Handoff, check_mode: bool) -> None:
+    """Take the experiment root for the whole run; raise :class:`InputError` where another run has it."""
+    run_lock.hold(os.path.realpath(made.root), run_lock.run_owner(), timeout=_LOCK_TIMEOUT, check_mode=check_mode)
+
+
+def start_ledger(made: Handoff, check_mode: bool) -> dict[str, Any]:
+    """Enter in the run's ledger what the hand-off decides; return what :func:`ledger_file.record` returns."""
+    change = LedgerChange(set=_ledger_fields(made), set_once={"status": "prepared", "created_at": moment()})
+    return record(os.path.join(made.deploy_root, FILE_NAME), change, check_mode=check_mode)
 
 
 def to_result(made: Handoff) -> dict[str, Any]:
@@ -284,9 +299,7 @@ def _supports(given: Sequence[object]) -> list[Source]:
 
 
 def _ledger(deploy_root: str) -> dict[str, Any] | None:
-    path = os.path.join(deploy_root, FILE_NAME)
-    data = store.read_if_there(path)
-    return parse_ledger(data.decode("utf-8", "replace"), path) if data is not None else None
+    return read_ledger(os.path.join(deploy_root, FILE_NAME))
 
 
 def _previous(root: str, iteration: int) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .core.errors import InputError
+from .moments import moment
 
 try:
     import fcntl
@@ -133,6 +134,16 @@ def take(
                 remedy="Wait until it has ended; the lock ends with its process, nothing needs to be removed",
             )
         sleep(min(0.1, max(end - clock(), 0.01)))
+
+
+def hold(root: str, owner: Owner, *, timeout: float, check_mode: bool) -> LockState:
+    """Take the lock on the experiment root, or tell whether it would be taken; another run's is refused either way."""
+    if not check_mode:
+        return take(root, owner, {"host": os.uname().nodename, "since": moment()}, timeout=timeout)
+    state = look(root, owner)
+    if state.holder and not state.ours:
+        raise InputError(f"another run holds this experiment root: {_told(state.holder)}", where=root)
+    return LockState(state.holder, True, not state.ours)
 
 
 def look(root: str, owner: Owner) -> LockState:

@@ -133,19 +133,12 @@ path:
   type: str
 """
 
-import hashlib
-import os
 from typing import Any
 
 from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger import (
-    LedgerChange,
-    change_ledger,
-    dump_ledger,
-    parse_ledger,
-)
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.store import read_if_there, update_file
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger import LedgerChange
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.ledger_file import record
 
 ARGUMENTS: dict[str, Any] = {
     **KUBE_ARGS,
@@ -157,44 +150,10 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
-def changed_text(path: str, before: bytes | None, change: LedgerChange, must_exist: bool) -> bytes:
-    """Return the ledger's new content; a change of nothing keeps every byte."""
-    if before is None and must_exist:
-        raise InputError("no such ledger", where=path)
-    try:
-        ledger = parse_ledger(before.decode(), path) if before is not None else None
-    except UnicodeDecodeError as error:
-        raise InputError("not a ledger: no UTF-8 text", where=path) from error
-    after = change_ledger(ledger, change, path)
-    return before if before is not None and after == ledger else dump_ledger(after).encode()
-
-
 def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     """Read or change the ledger; return the module's result."""
-    path = str(params["path"])
     change = LedgerChange(set=params["set"], set_once=params["set_once"], append=params["append"])
-    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-        raise InputError("the folder does not exist", where=path)
-    if change.empty and not params["must_exist"] and read_if_there(path) is None:
-        return {"changed": False, "ledger": {}, "exists": False, "sha256": "", "path": path}
-    if check_mode or change.empty:
-        before = read_if_there(path)
-        after = changed_text(path, before, change, params["must_exist"])
-    else:
-        before, after = update_file(path, lambda text: changed_text(path, text, change, params["must_exist"]))
-    return {
-        "changed": before != after,
-        "ledger": parse_ledger(after.decode(), path),
-        "exists": before is not None or not check_mode,
-        "sha256": hashlib.sha256(after).hexdigest(),
-        "path": path,
-        "diff": {
-            "before_header": path,
-            "after_header": path,
-            "before": (before or b"").decode(),
-            "after": after.decode(),
-        },
-    }
+    return record(params["path"], change, must_exist=params["must_exist"], check_mode=check_mode)
 
 
 def main() -> None:

@@ -143,13 +143,13 @@ from typing import Any
 from ansible_collections.inference_ops.dynamo.plugins.module_utils import store
 from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger import parse_ledger
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.report import (
     plan_of,
     read_report,
     to_html,
     to_markdown,
 )
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.ledger_file import read_ledger
 
 ARGUMENTS: dict[str, Any] = {
     **KUBE_ARGS,
@@ -195,8 +195,7 @@ def ledger_of(params: dict[str, Any]) -> dict[str, Any]:
         return dict(params["ledger"])
     if params["ledger"]:
         raise InputError("give the ledger or its file, not both", field="ledger_path", found=path)
-    data = store.read_if_there(path)
-    return parse_ledger(data.decode("utf-8", "replace"), path) if data is not None else {}
+    return read_ledger(path) or {}
 
 
 def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:

@@ -230,6 +230,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec impo
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import smoke
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import KubeError, connect
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.moments import moment
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.smoke_locator import KubeLocator, UrlLocator
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.smoke_run import (
     Locator,
@@ -300,7 +301,7 @@ def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     result = SmokeRun(plan, Tools(locator, http_probe.send, time.monotonic, time.sleep, keep)).run()
     if not root:
         return {**result.to_result(), "changed": False, "artifact": ""}
-    path = smoke_files.write_artifact(root, result, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    path = smoke_files.write_artifact(root, result, moment())
     changed = not smoke.same_outcome(before, smoke_files.read_artifact(root))
     return {**result.to_result(), "changed": changed, "artifact": path}
 

@@ -79,7 +79,6 @@ holder:
 """
 
 import os
-import time
 from typing import Any
 
 from ansible_collections.inference_ops.dynamo.plugins.module_utils import run_lock
@@ -102,21 +101,11 @@ def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
         raise InputError("the experiment root does not exist", where=params["path"], field="path")
     pid = params["owner_pid"]
     owner = run_lock.Owner(pid, run_lock.start_of(pid)) if pid else run_lock.run_owner()
-    if check_mode:
-        return would(run_lock.look(root, owner), params["state"], params["path"])
-    if params["state"] == "free":
-        state = run_lock.give_back(root, owner)
+    if params["state"] == "held":
+        state = run_lock.hold(root, owner, timeout=params["timeout"], check_mode=check_mode)
     else:
-        since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        state = run_lock.take(root, owner, {"host": os.uname().nodename, "since": since}, timeout=params["timeout"])
+        state = run_lock.look(root, owner) if check_mode else run_lock.give_back(root, owner)
     return {"changed": False, "taken": state.changed and state.ours, "holder": dict(state.holder)}
-
-
-def would(state: run_lock.LockState, wanted: str, path: str) -> dict[str, Any]:
-    """Return what would be done; another run's lock is refused here too."""
-    if wanted == "held" and state.holder and not state.ours:
-        raise InputError("another run holds this experiment root", where=path, found=str(state.holder.get("pid")))
-    return {"changed": False, "taken": wanted == "held" and not state.ours, "holder": dict(state.holder)}
 
 
 def main() -> None:

@@ -20,6 +20,8 @@ description:
   - Applies compatibility patches to the copies only. They are limited to Kubernetes fields, namely a storage class
     placeholder and the tolerations that the user names. Each is returned as a JSON Patch with its reason. A patch
     that would touch a performance knob is refused.
+  - On request it takes the experiment root's lock and starts the ledger in the same step, so that a run begins with one
+    task.
   - Compares the assigned DGD with the contract's baseline for each pinned knob.
   - What makes the hand-off unusable (a wrong hash, no DGD, no YAML) fails the module with nothing written. What a
     person should see together with the other blockers (a pinned knob, an unresolved placeholder) is returned in
@@ -109,6 +111,19 @@ options:
     type: list
     elements: dict
     default: []
+  lock:
+    description:
+      - Take the experiment root for the whole run before anything is written, as
+        M(inference_ops.dynamo.experiment_lock) does. In check mode another run's lock is refused and none is taken.
+      - Must run on the controller then.
+    type: bool
+    default: false
+  ledger:
+    description:
+      - Start C(deployment_ledger.json) in the run's folder, or bring its hand-off up to date, as
+        M(inference_ops.dynamo.deployment_ledger) does with RV(ledger_fields). See RV(record).
+    type: bool
+    default: false
 attributes:
   check_mode:
     support: full
@@ -270,6 +285,11 @@ previous:
   type: dict
   sample: {"deploy_root": "runs/llama/artifacts/deploy-iter-000", "ledger":
   "runs/llama/artifacts/deploy-iter-000/deployment_ledger.json"}
+record:
+  description: The ledger's C(path) and its content as C(ledger) (in check mode, as it would be).
+  returned: with O(ledger)
+  type: dict
+  sample: {"path": "runs/llama/artifacts/deploy-iter-000/deployment_ledger.json", "ledger": {"status": "prepared"}}
 ledger_fields:
   description:
     - The fields of the ledger that the hand-off decides, ready for
@@ -313,14 +333,25 @@ ARGUMENTS: dict[str, Any] = {
     "precision": {"type": "str"},
     "tolerations": {"type": "list", "elements": "dict", "default": []},
     "patches": {"type": "list", "elements": "dict", "default": []},
+    "lock": {"type": "bool", "default": False},
+    "ledger": {"type": "bool", "default": False},
 }
 
 
 def run(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
-    """Check the hand-off and write the copies; return the module's result."""
+    """Check the hand-off, then write the copies; return the module's result."""
     made = handoff_files.check_handoff(params)
+    if params["lock"]:
+        handoff_files.lock_root(made, check_mode)
+        # The run before us may have ended only now, and changed its ledger.
+        made = handoff_files.check_handoff(params)
     differences = handoff_files.write_copies(made, check_mode)
-    return {**handoff_files.to_result(made), "changed": bool(differences), "diff": differences}
+    result = handoff_files.to_result(made)
+    if params["ledger"]:
+        started = handoff_files.start_ledger(made, check_mode)
+        result["record"] = {name: started[name] for name in ("path", "ledger")}
+        differences += [started["diff"]] if started["changed"] else []
+    return {**result, "changed": bool(differences), "diff": differences}
 
 
 def main() -> None:

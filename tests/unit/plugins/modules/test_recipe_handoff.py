@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.inference_ops.dynamo.plugins.module_utils import handoff_files, run_lock
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import schema
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.ledger import LEDGER_SCHEMA, SCHEMA_ID
 from ansible_collections.inference_ops.dynamo.plugins.modules import recipe_handoff
@@ -152,6 +154,55 @@ def test_check_mode_writes_nothing_and_returns_everything(room: Room) -> None:
     real = room.run(support_manifests=[cache], storage_class="nfs")
     for name in ("manifests", "patches", "dgd", "ledger_fields", "findings"):
         assert checked.result[name] == real.result[name]
+
+
+def test_the_ledger_is_started_once(room: Room) -> None:
+    path = room.root / "artifacts" / "deploy-iter-000" / "deployment_ledger.json"
+    checked = room.run(check=True, ledger=True)
+    assert not path.exists()
+    assert checked.result["record"]["ledger"]["status"] == "prepared"
+    first = room.run(ledger=True)
+    assert (first.result["changed"], first.result["record"]["path"]) == (True, str(path))
+    written = json.loads(path.read_text())
+    assert first.result["record"]["ledger"] == written
+    assert {**written, **first.result["ledger_fields"]} == written
+    assert written["created_at"].endswith("Z")
+    assert [item["after_header"] for item in first.result["diff"]][-1] == str(path)
+    # A rerun finds everything as it is; without the option no ledger is looked at.
+    again = room.run(ledger=True)
+    assert (again.result["changed"], json.loads(path.read_text())) == (False, written)
+    assert "record" not in room.run().result
+
+
+def test_a_root_that_another_run_has_is_left_alone(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = os.fork()
+    if other == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        while True:
+            signal.pause()
+    try:
+        monkeypatch.setattr(handoff_files, "_LOCK_TIMEOUT", 0)
+        monkeypatch.setattr(run_lock, "run_owner", lambda: run_lock.Owner(os.getpid(), run_lock.start_of(os.getpid())))
+        theirs = run_lock.Owner(other, run_lock.start_of(other))
+        run_lock.hold(str(room.root), theirs, timeout=0, check_mode=False)
+        for check in (False, True):
+            refused = room.run(check=check, lock=True, ledger=True)
+            assert refused.failed
+            assert "another run holds this experiment root" in refused.message
+        assert not (room.root / "artifacts").exists()
+        run_lock.give_back(str(room.root), theirs)
+        assert not room.run(lock=True).failed
+        assert run_lock.look(str(room.root), run_lock.run_owner()).ours
+        run_lock.give_back(str(room.root), run_lock.run_owner())
+    finally:
+        os.kill(other, signal.SIGKILL)
+        os.waitpid(other, 0)
+
+
+def test_bad_input_takes_no_lock(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_lock, "run_owner", lambda: pytest.fail("the lock was asked for"))
+    assert room.run(lock=True, ledger=True, dgd_sha256="0" * 64).failed
+    assert list(room.root.iterdir()) == []
 
 
 def test_a_patched_copy_means_the_same_to_every_reader(room: Room) -> None:
