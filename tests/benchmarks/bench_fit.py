@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How long a judgement takes on large clusters, and the same pods through the real kube-scheduler.
 
-Each size runs in a process of its own, as the module does: read the snapshot's file, judge. The real scheduler gets the
-same cluster and pods (fit_scheduler.py). Closes with the growth from the smallest to the largest size, and fails where a
-bound is broken.
+Each size runs in a process of its own, as the module does: read the snapshot's file, judge. The real scheduler gets
+the same cluster and pods (fit_scheduler.py). Closes with the growth from the smallest to the largest size, and fails
+where a bound is broken.
 """
 
 from __future__ import annotations

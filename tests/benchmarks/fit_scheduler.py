@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The real kube-scheduler at the made-up large cluster: fill a control plane, start the scheduler, take the time.
 
-Only etcd and the API server run while the cluster is filled: the other controllers would answer each of 50,000 pods with
-writes of their own. The pods to place wait when the scheduler starts, so its time covers the same as ours: read the
-cluster, place the pods.
+Only etcd and the API server run while the cluster is filled: the other controllers would answer each of 50,000 pods
+with writes of their own. The pods to place wait when the scheduler starts, so its time covers the same as ours: read
+the cluster, place the pods.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def schedule(nodes: int, pods: int, count: int, tell: Callable[[str], None]) -> 
         programs = _programs(cluster)
         end_processes([pid for name, (pid, _command) in programs.items() if name not in _NEEDED], cluster.folder.path)
         _fill(cluster, nodes, pods, tell)
-        wanted = [demand.pod for demand in fit_cluster.demands(count)]
+        wanted = [dict(demand.pod) for demand in fit_cluster.demands(count)]
         _write(cluster, map(_creation, wanted))
         filling = time.monotonic() - began
         tell(f"filled in {filling:.0f} s; the scheduler starts")
