@@ -237,7 +237,8 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec impo
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.collect import collect_snapshot
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit import KINDS, FitRequest, judge_fit
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import KINDS, judge_fit
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.report import FitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.snapshot import Snapshot
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import connect
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube_errors import KubeError

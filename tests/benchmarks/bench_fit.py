@@ -22,7 +22,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit import FitRequest, judge_fit
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import judge_fit
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.report import FitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.snapshots import load_snapshot
 from ansible_collections.inference_ops.dynamo.tests.benchmarks import fit_cluster
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit import KINDS
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import KINDS
 
 Plain = dict[str, Any]
 GPU = "nvidia.com/gpu"

@@ -26,8 +26,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit import FitReport, FitRequest, judge_fit
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.cluster import build_cluster, group_pods
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import judge_fit
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.report import FitReport, FitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.state import State
 from ansible_collections.inference_ops.dynamo.tests.cluster.api import Api, ApiError, wait_until
 from ansible_collections.inference_ops.dynamo.tests.cluster.testing import Options, RunningCluster, running_cluster

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit import FitReport, FitRequest, judge_fit
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.checker import Step, check_placement
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.cluster import build_cluster, group_pods
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import judge_fit
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.report import FitReport, FitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.state import State
 from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row
 

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from .demand import K8sObject
 from .findings import Finding, Outcome, Reason, by_severity, worst
-from .fit import FitRequest, judge_fit
-from .fit.report import FitReport
+from .fit.judge import judge_fit
+from .fit.report import FitReport, FitRequest
 from .manifest import choose_dgd, documents_of
 from .preflight import LIMITATION, PreflightRequest, judge_preflight
 from .pull_request import manifest_uses, pod_uses, snapshot_request

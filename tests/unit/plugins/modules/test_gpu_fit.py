@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("ansible.module_utils.basic")
 
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit import KINDS
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import KINDS
 from ansible_collections.inference_ops.dynamo.plugins.modules import gpu_fit
 
 GPU = "nvidia.com/gpu"

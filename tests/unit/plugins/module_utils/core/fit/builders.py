@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import Gang, PodDemand
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit import FitReport, FitRequest, judge_fit
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.cluster import (
     Cluster,
     Group,
     build_cluster,
     group_pods,
 )
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import judge_fit
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.report import FitReport, FitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.state import Options, State
 
 Plain = dict[str, Any]

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit import REASONS, FitReport
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.account import is_gpu
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.report import REASONS, FitReport
 from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.core.fit.builders import (
     DGD_LABEL,
     GPU,
