@@ -13,6 +13,7 @@ import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .core.csi import matters
 from .core.demand import K8sObject
 from .core.docker_secrets import DATA_KEYS, SecretEntry, collect_secret
 from .core.errors import InputError
@@ -114,7 +115,9 @@ class _Collector:
     # -- kinds ------------------------------------------------------------------------------------------------------
 
     def kind(self, plural: str, secret_names: tuple[str, ...]) -> None:
-        """Read one kind into the builder."""
+        """Read one kind into the builder; what drivers say of their volumes only where it can matter."""
+        if not matters(plural, {name: state.state for name, state in self.builder.kinds.items()}, self.builder.lists):
+            return
         entry = COLLECTED[plural]
         version = self._api_version(entry.kind)
         if version is None:

@@ -237,7 +237,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec impo
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.collect import collect_snapshot
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import KINDS, judge_fit
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import judge_fit, kinds_for
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.report import FitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.snapshot import Snapshot
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import connect
@@ -268,7 +268,7 @@ def collect(params: Mapping[str, Any], demands: tuple[PodDemand, ...]) -> tuple[
     namespaces = {(demand.pod.get("metadata") or {}).get("namespace") or params["namespace"] for demand in demands}
     kube = connect(params, agent="gpu_fit")
     namespace = min(namespaces, default=params["namespace"])
-    return collect_snapshot(kube, namespace, kinds=KINDS), kube.api_requests
+    return collect_snapshot(kube, namespace, kinds=kinds_for(demands)), kube.api_requests
 
 
 def main() -> None:

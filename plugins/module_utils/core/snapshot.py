@@ -23,6 +23,8 @@ from .trim import (
     Trim,
     trim_claim,
     trim_config_map,
+    trim_csi_driver,
+    trim_csi_node,
     trim_endpoint_slice,
     trim_event,
     trim_limit_range,
@@ -35,8 +37,10 @@ from .trim import (
     trim_secret,
     trim_service,
     trim_service_account,
+    trim_storage_capacity,
     trim_storage_class,
     trim_topology,
+    trim_volume_attachment,
     trim_workload,
 )
 
@@ -68,6 +72,11 @@ COLLECTED: Mapping[str, Collected] = _table(
     ("PersistentVolumeClaim", trim_claim, "namespace", True),
     ("PersistentVolume", trim_persistent_volume, "cluster", True),
     ("StorageClass", trim_storage_class, "cluster", True),
+    # Of these four only what can matter is read (csi.matters).
+    ("CSINode", trim_csi_node, "cluster", True),
+    ("CSIDriver", trim_csi_driver, "cluster", True),
+    ("VolumeAttachment", trim_volume_attachment, "cluster", True),
+    ("CSIStorageCapacity", trim_storage_capacity, "cluster", True),
     ("ResourceQuota", trim_quota, "namespace", True),
     ("LimitRange", trim_limit_range, "namespace", True),
     ("PriorityClass", trim_priority_class, "cluster", True),

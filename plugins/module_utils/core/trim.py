@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .csi import IN_TREE
 from .demand import K8sObject
 from .docker_secrets import collect_secret
 
@@ -97,7 +98,7 @@ def trim_node(node: K8sObject) -> Plain:
 
 
 def trim_persistent_volume(volume: K8sObject) -> Plain:
-    """Keep what binding and scheduling look at; of the driver's part only which driver it is."""
+    """Keep what binding and scheduling look at; of the driver's part only which driver and which volume it is."""
     spec = volume.get("spec") or {}
     trimmed = pick(
         spec,
@@ -106,18 +107,63 @@ def trim_persistent_volume(volume: K8sObject) -> Plain:
         "nodeAffinity",
         "storageClassName",
         "volumeMode",
+        "volumeAttributesClassName",
         "persistentVolumeReclaimPolicy",
     )
     trimmed["claimRef"] = pick(spec.get("claimRef"), "namespace", "name", "uid")
     if "csi" in spec:
-        trimmed["csi"] = pick(spec["csi"], "driver")
-    return _object(volume, _metadata(volume), spec=pick(trimmed, *trimmed), status=pick(volume.get("status"), "phase"))
+        trimmed["csi"] = pick(spec["csi"], "driver", "volumeHandle")
+    trimmed.update(_in_tree_disk(spec))
+    metadata = _metadata(volume, "deletionTimestamp")
+    return _object(volume, metadata, spec=pick(trimmed, *trimmed), status=pick(volume.get("status"), "phase"))
+
+
+def _in_tree_disk(source: Mapping[str, Any]) -> Plain:
+    """Keep which disk it is, where a driver's limit counts it."""
+    return {one.source: pick(source[one.source], one.handle) for one in IN_TREE if source.get(one.source)}
 
 
 def trim_storage_class(item: K8sObject) -> Plain:
     """Keep all but its parameters, which may name secrets."""
     keep = ("provisioner", "volumeBindingMode", "allowedTopologies", "reclaimPolicy", "allowVolumeExpansion")
     return {**_object(item, _metadata(item, "annotations")), **pick(item, *keep)}
+
+
+def trim_csi_node(item: K8sObject) -> Plain:
+    """Keep how many volumes of each driver the node takes."""
+    drivers = [pick(one, "name", "allocatable") for one in (item.get("spec") or {}).get("drivers") or ()]
+    return _object(item, _metadata(item), spec={"drivers": drivers} if drivers else {})
+
+
+def trim_csi_driver(item: K8sObject) -> Plain:
+    """Keep what the scheduler looks at."""
+    return _object(item, _metadata(item), spec=pick(item.get("spec"), "storageCapacity", "attachRequired"))
+
+
+def trim_volume_attachment(item: K8sObject) -> Plain:
+    """Keep which volume is attached where."""
+    spec = item.get("spec") or {}
+    source = pick(spec.get("source"), "persistentVolumeName")
+    return _object(item, _metadata(item), spec={**pick(spec, "attacher", "nodeName"), "source": source})
+
+
+def trim_storage_capacity(item: K8sObject) -> Plain:
+    """Keep all that says how much can be provisioned for which nodes; an empty topology means all of them."""
+    kept = pick(item, "storageClassName", "capacity", "maximumVolumeSize")
+    if item.get("nodeTopology") is not None:
+        kept["nodeTopology"] = item["nodeTopology"]
+    return {**_object(item, _metadata(item)), **kept}
+
+
+def trim_claim(item: K8sObject) -> Plain:
+    """Keep what binding and a diagnosis look at; an empty class is not the default one, so it is kept."""
+    spec = item.get("spec") or {}
+    trimmed = pick(spec, "accessModes", "resources", "volumeMode", "volumeName", "selector")
+    for name in ("storageClassName", "volumeAttributesClassName"):
+        if spec.get(name) is not None:
+            trimmed[name] = spec[name]
+    status = pick(item.get("status"), "phase", "capacity", "accessModes", "conditions")
+    return _object(item, _own(item), spec=trimmed, status=status)
 
 
 def trim_name(item: K8sObject) -> Plain:
@@ -209,6 +255,7 @@ def _claim_volume(volume: Mapping[str, Any]) -> Plain:
         kept["ephemeral"] = {"volumeClaimTemplate": {"spec": template}}
     if "csi" in volume:
         kept["csi"] = pick(volume["csi"], "driver")
+    kept.update(_in_tree_disk(volume))
     return {"name": volume.get("name"), **kept} if kept else {}
 
 
@@ -300,11 +347,6 @@ def trim_event(item: K8sObject) -> Plain:
     }
 
 
-trim_claim: Trim = _picker(
-    spec=("accessModes", "resources", "storageClassName", "volumeMode", "volumeName", "selector"),
-    status=("phase", "capacity", "accessModes", "conditions"),
-    own=True,
-)
 trim_quota: Trim = _picker(spec=("hard", "scopes", "scopeSelector"), status=("hard", "used"))
 trim_limit_range: Trim = _picker(spec=("limits",))
 trim_priority_class: Trim = _picker(top=("value", "globalDefault", "preemptionPolicy"))

@@ -39,6 +39,9 @@ def shortage(state: State, remaining: Sequence[int], names: Names = lambda group
     ``names`` turns groups into words for the text; without it the text is of no use (inside the search).
     """
     active = [index for index, count in enumerate(remaining) if count]
+    full = _volumes(state, active, names)
+    if full:
+        return full
     copies = {index: [state.copies(index, node) for node in range(len(state.nodes))] for index in active}
     for index in active:
         found = (
@@ -54,6 +57,29 @@ def shortage(state: State, remaining: Sequence[int], names: Names = lambda group
         found = _resources(state, inside, remaining, mask, masks, names)
         if found:
             return found
+    return None
+
+
+def _volumes(state: State, active: Sequence[int], names: Names) -> Shortage | None:
+    """Volumes that no node has attached yet: each of them takes one of the places that some node still has."""
+    attached = state.attached
+    by_driver: dict[str, list[int]] = {}
+    for index in active:
+        for driver in {volume.driver for volume in attached.wanted[index]}:
+            by_driver.setdefault(driver, []).append(index)
+    for driver, groups in by_driver.items():
+        new = {one for index in groups for one in attached.wanted[index] if one.driver == driver}
+        new = {one for one in new if not attached.anywhere(one)}
+        usable = [node for node in range(len(state.nodes)) if any(not any(state.static[i][node]) for i in groups)]
+        if any(driver not in attached.limits.most.get(node, {}) for node in usable):
+            continue
+        room = sum(max(attached.room(node, driver), 0) for node in usable)
+        if room < len(new):
+            text = (
+                f"{names(groups)} mount {len(new)} volumes of {driver} that are attached nowhere; the {len(usable)}"
+                f" nodes open to them take {room} more"
+            )
+            return Shortage(text, tuple(groups))
     return None
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..csi import Attachment
 from ..demand import K8sObject
 from ..podresources import pod_requests, whole_amounts
 from .cluster import Cluster, NodeView
@@ -50,6 +51,7 @@ class _Standing:
     node: int
     requests: Mapping[str, int]
     affinity: Affinity
+    attached: frozenset[Attachment] = frozenset()
 
 
 class Checker:
@@ -69,7 +71,8 @@ class Checker:
         self.eligible: dict[str, tuple[dict[int, str], frozenset[str]]] = {}
         ruled = {id(pod): affinity for pod, affinity in cluster.rules}
         for pod in cluster.bound:
-            self._stand(_Standing(pod.source, pod.node, pod.requests, ruled.get(id(pod), NO_AFFINITY)))
+            used = frozenset(cluster.storage.used_by(pod.source) if cluster.limits.most else ())
+            self._stand(_Standing(pod.source, pod.node, pod.requests, ruled.get(id(pod), NO_AFFINITY), used))
         self.bound_claims: dict[ClaimKey, str] = {}
         self.made_claims: dict[ClaimKey, str] = {}
 
@@ -84,13 +87,15 @@ class Checker:
             self._node(step.pod, node),
             self._room(step.pod, node, position),
             self._volumes(step.pod, volumes, node),
+            self._limits(volumes, position),
             self._spread(step.pod, node),
             self._pods(step.pod, node),
         ):
             if refused:
                 return f"{step.name} on {step.node}: {refused}"
         self._bind(volumes, node)
-        self._stand(_Standing(step.pod, position, pod_requests(step.pod), affinity_of(step.pod)))
+        used = frozenset(volumes.attaches)
+        self._stand(_Standing(step.pod, position, pod_requests(step.pod), affinity_of(step.pod), used))
         return ""
 
     def _stand(self, one: _Standing) -> None:
@@ -147,6 +152,16 @@ class Checker:
                 return f"claim {key[1]} allows one pod"
         return self._waiting(volumes, node)
 
+    def _limits(self, volumes: PodVolumes, position: int) -> str:
+        limits = self.cluster.limits
+        here = {volume for one in self.on_node.get(position, ()) for volume in one.attached}
+        for driver, most in limits.most.get(position, {}).items():
+            new = {one for one in volumes.attaches if one.driver == driver} - here
+            lingering = limits.lingering.get(position, {}).get(driver, 0)
+            if new and len(new) + sum(one.driver == driver for one in here) + lingering > most:
+                return f"too many volumes of {driver}"
+        return ""
+
     def _waiting(self, volumes: PodVolumes, node: NodeView) -> str:
         storage = self.cluster.storage
         taken = {volume: key for key, volume in self.bound_claims.items()}
@@ -163,7 +178,7 @@ class Checker:
                     return f"claim {claim.key[1]} is being made for another node"
                 continue
             found = storage.match(claim, taken, node.labels)
-            if found is None and not storage.provisions_on(claim.storage_class, node.labels):
+            if found is None and storage.why_not_made(claim, node.labels):
                 return f"no volume for claim {claim.key[1]}"
             if found is not None:
                 taken[found] = claim.key

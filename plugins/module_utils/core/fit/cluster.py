@@ -15,6 +15,7 @@ from typing import Any
 from ..demand import Gang, K8sObject
 from ..keys import LABEL_SELECTOR
 from ..podresources import pod_requests, whole_amounts
+from .attach import NO_LIMITS, Used, VolumeLimits, used_volumes, volume_limits
 from .model import (
     NO_AFFINITY,
     PODS,
@@ -131,6 +132,12 @@ class Cluster:
     namespaces: dict[str, Labels] = field(default_factory=dict)
     #: Label keys that the rules of bound pods look at, and those pods: most clusters have few.
     rules: list[tuple[BoundPod, Affinity]] = field(default_factory=list)
+    limits: VolumeLimits = NO_LIMITS
+
+    @cached_property
+    def used_volumes(self) -> dict[int, Used]:
+        """The volumes that bound pods use on each node that limits some driver's."""
+        return used_volumes(self.storage, ((pod.source, pod.node) for pod in self.bound), self.limits.most)
 
     @cached_property
     def alike(self) -> list[tuple[str, Labels, list[BoundPod]]]:
@@ -165,6 +172,7 @@ class Cluster:
             self.storage,
             self.namespaces,
             [entry for entry in self.rules if id(entry[0]) not in names],
+            self.limits,
         )
 
 
@@ -200,9 +208,18 @@ def build_cluster(source: Mapping[str, Any], planned_claims: Iterable[K8sObject]
         readable=all(
             readable(source, kind) for kind in ("persistentvolumeclaims", "persistentvolumes", "storageclasses")
         ),
+        drivers=objects(source, "csidrivers"),
+        capacities=objects(source, "csistoragecapacities"),
+    )
+    limits = volume_limits(
+        objects(source, "csinodes"),
+        objects(source, "volumeattachments"),
+        storage,
+        where,
+        ((pod.source, pod.node) for pod in bound),
     )
     namespaces = {str(metadata(one).get("name")): labels_of(one) for one in objects(source, "namespaces")}
-    return Cluster(nodes, bound, storage, namespaces, rules)
+    return Cluster(nodes, bound, storage, namespaces, rules, limits)
 
 
 def readable(source: Mapping[str, Any], kind: str) -> bool:

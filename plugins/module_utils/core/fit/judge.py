@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
+from ..csi import DRIVER_KINDS, IN_TREE
 from ..demand import K8sObject, PodDemand
 from ..findings import Finding, by_severity
 from ..keys import LABEL_DGD
@@ -16,10 +17,11 @@ from . import report as reasons
 from .account import gpus, held, holdings, message, of_dgds, rows, shown_requests
 from .admission import Admission
 from .ask import Answer, Problem, answer
+from .attach import unread
 from .cluster import BoundPod, Cluster, build_cluster, readable
 from .explain import SMALL, fits_by_preempting, headroom, suggestions
 from .greedy import Greedy, orders
-from .model import labels_of, namespace_of
+from .model import claim_names, labels_of, namespace_of
 from .predict import DEFAULT_SCHEDULER, Pending, Prediction, gated, predict
 from .quota import quota_refusals
 from .report import FitReport, FitRequest, Placement, PredictionReport, Unplaced
@@ -38,11 +40,13 @@ KINDS = (
     "limitranges",
     "priorityclasses",
     "runtimeclasses",
+    *DRIVER_KINDS,
 )
+_CLAIM_KINDS = ("persistentvolumeclaims", "persistentvolumes", "storageclasses", *DRIVER_KINDS)
 Clock = Callable[[], float]
 #: Resource names that stand for devices of dynamic resource allocation.
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
-_INLINE_DISKS = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
+_INLINE_DISKS = ("iscsi", "rbd", *(one.source for one in IN_TREE))
 _RUNS = 16
 
 
@@ -57,6 +61,13 @@ class _Case:
     findings: list[Finding] = field(default_factory=list)
     #: Positions of demands that cannot be judged themselves.
     doubtful: set[int] = field(default_factory=set)
+
+
+def kinds_for(demands: Iterable[PodDemand]) -> tuple[str, ...]:
+    """Return the kinds that the judgement of these demands looks at: storage only where pods mount claims."""
+    if any(claim_names(demand.pod) for demand in demands):
+        return KINDS
+    return tuple(kind for kind in KINDS if kind not in _CLAIM_KINDS)
 
 
 def judge_fit(request: FitRequest, *, clock: Clock, time_limit: float = 10.0) -> FitReport:
@@ -133,7 +144,11 @@ def _doubts(case: _Case, problem: Problem) -> None:
     for group in problem.groups:
         name = problem.names([group.index])
         spec = group.source.get("spec") or {}
-        found = list(group.volumes.unknown)
+        kinds = case.request.cluster.get("kinds") or {}
+        found = [
+            *group.volumes.unknown,
+            *unread(kinds, group.volumes, problem.cluster.limits, problem.cluster.storage),
+        ]
         if group.volumes and _elsewhere(case):
             found.append("mounts claims, and the snapshot was taken of another namespace")
         if spec.get("resourceClaims"):

@@ -15,8 +15,10 @@ TOO_MANY_PODS = "Too many pods"
 ONCE_POD = (
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 )
+VOLUME_LIMIT = "node(s) exceed max volume count"
 VOLUME_NODE = "node(s) didn't match PersistentVolume's node affinity"
 VOLUME_BIND = "node(s) didn't find available persistent volumes to bind"
+VOLUME_SPACE = "node(s) did not have enough free storage"
 VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 VOLUME_ZONE = "node(s) had no available volume zone"
 SPREAD = "node(s) didn't match pod topology spread constraints"

@@ -60,13 +60,15 @@ class Signatures:
                 tuple(self._domain(position, key, count) for key, count in zip(keys, sizes, strict=True)),
                 tuple(count.domains[position] is None for counts in state.spreads for count in counts),
                 position if alone else 0,
+                state.attached.identity(position),
             )
             self.static.append(ids.setdefault(identity, len(ids)))
 
     def _interacts(self, index: int) -> bool:
         group, state = self.state.groups[index], self.state
         watched = any(state.effects(index, node) != ([], []) for node in range(min(1, len(state.nodes))))
-        return bool(watched or state.options.copied_labels or group.ports or group.packs or group.volumes.once)
+        shared = group.volumes.once or state.attached.wanted[index]
+        return bool(watched or state.options.copied_labels or group.ports or group.packs or shared)
 
     def _keys(self) -> list[str]:
         state = self.state

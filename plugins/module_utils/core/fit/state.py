@@ -6,7 +6,7 @@
 A :class:`State` holds what every filter needs as counters, so that asking about one group and one node costs little
 and placing or taking back a pod changes only what it touches. Filters and their order are kube-scheduler's (1.36):
 NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, VolumeRestrictions,
-VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity.
+NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import reasons
+from .attach import Attached
 from .cluster import Cluster, Group, NodeView
 from .model import PODS, REGION, ZONE, Affinity, Port, Spread, Term, host_ports, namespace_of, ports_conflict
 from .node_filters import hard_of, matches_node, node_keys, node_reason
 from .selectors import Labels, untolerated
+from .spread import SpreadCount
 from .volumes import Claim, ClaimKey
 
 Pairs = dict[tuple[str, str], int]
@@ -40,45 +42,6 @@ class Options:
     relaxed: bool = False
     copied_labels: bool = False
     provisioned_anywhere: bool = False
-
-
-class SpreadCount:
-    """Matching pods in each domain of one constraint, and the least of them."""
-
-    __slots__ = ("_levels", "counts", "domains", "least", "rule")
-
-    def __init__(self, rule: Spread, domains: list[str | None]) -> None:
-        self.rule = rule
-        #: Per node the domain it counts for, or None where the constraint leaves the node out.
-        self.domains = domains
-        self.counts: dict[str, int] = dict.fromkeys((one for one in domains if one is not None), 0)
-        self._levels: dict[int, int] = {0: len(self.counts)}
-        self.least = 0
-
-    def add(self, node: int, change: int) -> None:
-        """Count a matching pod on ``node`` in (1) or out (-1)."""
-        domain = self.domains[node]
-        if domain is None:
-            return
-        before = self.counts[domain]
-        after = before + change
-        self.counts[domain] = after
-        levels = self._levels
-        levels[before] -= 1
-        levels[after] = levels.get(after, 0) + 1
-        if after < self.least:
-            self.least = after
-        elif not levels.get(self.least):
-            self.least = min(level for level, domains in levels.items() if domains)
-
-    def floor(self) -> int:
-        """The scheduler's global minimum: 0 where there are fewer domains than asked for."""
-        return self.least if len(self.counts) >= self.rule.min_domains and self.counts else 0
-
-    def allows(self, node_labels: Labels, itself: int) -> bool:
-        """Return whether one more pod in the node's domain keeps the skew; ``itself`` is 1 where it counts."""
-        count = self.counts.get(node_labels[self.rule.key], 0)
-        return count + itself - self.floor() <= self.rule.max_skew
 
 
 @dataclass(frozen=True)
@@ -130,6 +93,9 @@ class State:
         self.taken: dict[str, ClaimKey] = {}
         self.claimed: dict[ClaimKey, str] = {}
         self.selected: dict[ClaimKey, int] = {}
+        volumes = [group.volumes for group in self.groups]
+        used = self.cluster.used_volumes if any(one.attaches for one in volumes) else {}
+        self.attached = Attached(self.cluster.limits, volumes, used, len(self.nodes))
         self.once: dict[ClaimKey, int] = {key: 0 for group in self.groups for key in group.volumes.once}
         if self.once:
             for pod in self.cluster.bound:
@@ -294,7 +260,9 @@ class State:
 
     def _shut(self, group: int, node: int) -> bool:
         one = self.groups[group]
-        if one.volumes and (one.volumes.failure or self._volume_dynamics(one, node)):
+        if one.volumes and (
+            one.volumes.failure or self.attached.exceeds(group, node) or self._volume_dynamics(one, node)
+        ):
             return True
         if one.packs and not self._in_pack(one, node):
             return True
@@ -316,11 +284,13 @@ class State:
             return short
         if any(self.once[key] for key in one.volumes.once):
             return (reasons.ONCE_POD,)
-        if after:
-            return after
-        late = self._volume_dynamics(one, node) if one.volumes else ""
+        if self.attached.exceeds(group, node):
+            return (reasons.VOLUME_LIMIT,)
+        late = (*after, *(self.bindings(one, node)[0] if one.volumes.waiting else ()))
         if late:
-            return (late,)
+            # VolumeZone is only asked where VolumeBinding has no objection.
+            binding = tuple(dict.fromkeys(reason for reason in late if reason != reasons.VOLUME_ZONE))
+            return binding or (reasons.VOLUME_ZONE,)
         labels = self.nodes[node].labels
         reason = self._waits(group, labels) or (self._repelled(group, labels) if self._ruled[group] else "")
         if reason:
@@ -337,41 +307,50 @@ class State:
         free = self.free[node]
         return min(free[column] // value for column, value in self.asked[group])
 
-    def _volume_dynamics(self, group: Group, node: int) -> str:
+    def _volume_dynamics(self, group: Group, node: int) -> bool:
+        """Return whether claims that pods share or that are bound late keep the pod off the node."""
         if any(self.once[key] for key in group.volumes.once):
-            return reasons.ONCE_POD
-        if not group.volumes.waiting:
-            return ""
-        return self.bindings(group, node)[0]
+            return True
+        return bool(group.volumes.waiting and self.bindings(group, node)[0])
 
-    def bindings(self, group: Group, node: int) -> tuple[str, list[tuple[Claim, str | None]]]:
+    def bindings(self, group: Group, node: int) -> tuple[tuple[str, ...], list[tuple[Claim, str | None]]]:
         """Return why the waiting claims cannot be met on the node, or which volume each would get (None: made)."""
         storage, labels = self.cluster.storage, self.nodes[node].labels
-        chosen: list[tuple[Claim, str | None]] = []
-        taken = self.taken
+        settled: dict[str, None] = {}
+        to_make: list[Claim] = []
+        to_match: list[Claim] = []
         for claim in group.volumes.waiting:
             volume = self.claimed.get(claim.key)
             if volume is not None:
                 if not storage.reachable(volume, labels):
-                    return reasons.VOLUME_NODE, []
-                if not storage.in_zone(volume, labels):
-                    return reasons.VOLUME_ZONE, []
-                continue
-            selected = self.selected.get(claim.key)
-            name = claim.selected_node or (self.nodes[selected].name if selected is not None else "")
-            if name:
-                if name != self.nodes[node].name and not (selected is not None and self.options.provisioned_anywhere):
-                    return reasons.VOLUME_BIND, []
-                if not storage.provisions_on(claim.storage_class, labels):
-                    return reasons.VOLUME_BIND, []
-                continue
+                    settled[reasons.VOLUME_NODE] = None
+                elif not storage.in_zone(volume, labels):
+                    settled[reasons.VOLUME_ZONE] = None
+            elif claim.key in self.selected:
+                elsewhere = self.selected[claim.key] != node and not self.options.provisioned_anywhere
+                if elsewhere or not storage.provisions_on(claim.storage_class, labels):
+                    settled[reasons.VOLUME_BIND] = None
+            elif not claim.selected_node:
+                to_match.append(claim)
+            elif claim.selected_node == self.nodes[node].name:
+                to_make.append(claim)
+            else:
+                settled[reasons.VOLUME_BIND] = None
+        if reasons.VOLUME_BIND in settled:
+            return tuple(settled), []
+        chosen: list[tuple[Claim, str | None]] = []
+        taken = self.taken
+        for claim in to_match:
             found = storage.match(claim, taken, labels)
-            if found is None and not storage.provisions_on(claim.storage_class, labels):
-                return reasons.VOLUME_BIND, []
-            if found is not None:
+            if found is None:
+                to_make.append(claim)
+            else:
                 taken = {**taken, found: claim.key}
             chosen.append((claim, found))
-        return "", chosen
+        # The first claim that cannot be made ends the scheduler's look at the node.
+        late = next(filter(None, (storage.why_not_made(claim, labels) for claim in to_make)), "")
+        why = (*settled, late) if late else tuple(settled)
+        return (why, []) if why else ((), chosen)
 
     def _in_pack(self, group: Group, node: int) -> bool:
         labels = self.nodes[node].labels
@@ -461,6 +440,7 @@ class State:
                 del used[port]
         for key in one.volumes.once:
             self.once[key] += sign
+        self.attached.shift(group, node, sign)
         for gang in one.packs:
             domain = self.nodes[node].labels.get(gang.topology_key, "")
             standing = self.packs[gang.name]

@@ -1,27 +1,28 @@
 # Copyright (c) 2026 Inference Ops contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Claims and volumes as the scheduler's VolumeBinding, VolumeZone and VolumeRestrictions see them.
+"""Claims and volumes as the scheduler's VolumeBinding, VolumeZone and VolumeRestrictions see them; attach.py counts.
 
 Source: Kubernetes 1.36 ``plugins/volumebinding``, ``plugins/volumezone``, component-helpers ``storage/volume``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from ..csi import LATE_BINDING, NO_PROVISIONER, Attachment, of_class, of_disk, of_volume, tells_space
 from ..demand import K8sObject
 from ..podresources import amount
 from . import reasons
 from .model import claim_names, labels_of, metadata, namespace_of
-from .selectors import EVERYTHING, Labels, any_term, label_selector, node_terms
+from .selectors import EVERYTHING, Labels, Selector, any_term, label_selector, node_terms
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
 ONCE_POD = "ReadWriteOncePod"
 TOPOLOGY_LABELS: Mapping[str, str] = {
     "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -59,9 +60,10 @@ class PodVolumes:
     once: tuple[ClaimKey, ...] = ()
     unknown: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    attaches: tuple[Attachment, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.failure or self.bound or self.waiting or self.once)
+        return bool(self.failure or self.bound or self.waiting or self.once or self.attaches)
 
 
 NO_VOLUMES = PodVolumes()
@@ -92,6 +94,9 @@ class Storage:
     #: Claims that will be made before the pods are.
     planned: frozenset[ClaimKey] = frozenset()
     readable: bool = True
+    drivers: dict[str, K8sObject] = field(default_factory=dict)
+    #: By class what its driver says it can still make, and for which nodes.
+    space: dict[str, Space] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -101,17 +106,55 @@ class Storage:
         classes: Iterable[K8sObject],
         planned: Iterable[K8sObject] = (),
         readable: bool = True,
+        drivers: Iterable[K8sObject] = (),
+        capacities: Iterable[K8sObject] = (),
     ) -> Storage:
         """Index the objects; a planned claim that exists already stays as it is in the cluster."""
         held = {(namespace_of(claim), _name(claim)): claim for claim in claims}
         coming = {(namespace_of(claim), _name(claim)): claim for claim in planned}
+        space: dict[str, Space] = {}
+        for one in capacities:
+            space.setdefault(str(one.get("storageClassName") or ""), Space()).add(one)
         return cls(
             claims={**coming, **held},
             volumes={_name(volume): volume for volume in volumes},
             classes={_name(one): one for one in classes},
             planned=frozenset(coming) - frozenset(held),
             readable=readable,
+            drivers={_name(one): one for one in drivers},
+            space=space,
         )
+
+    @cached_property
+    def _owned(self) -> dict[ClaimKey, str]:
+        """The volume of each claim, as volumes tell it: claims of other namespaces are not read."""
+        found = {}
+        for name, volume in self.volumes.items():
+            reference = (volume.get("spec") or {}).get("claimRef")
+            if reference:
+                found[(str(reference.get("namespace") or "default"), str(reference.get("name") or ""))] = name
+        return found
+
+    def attachment(self, key: ClaimKey, claim: K8sObject | None) -> Attachment | None:
+        """Return what a claim attaches, or None where no driver counts it."""
+        if claim is None:
+            return of_volume(self.volumes[self._owned[key]]) if key in self._owned else None
+        volume = self.volumes.get(str((claim.get("spec") or {}).get("volumeName") or ""))
+        if volume is not None:
+            return of_volume(volume)
+        return of_class(self.classes.get(self.class_name(claim)) or {}, *key)
+
+    def used_by(self, pod: K8sObject) -> Iterator[Attachment]:
+        """Yield what a standing pod has attached; a volume of which nothing is known does not count."""
+        for name, _template in claim_names(pod):
+            key = (namespace_of(pod), name)
+            found = self.attachment(key, None if key in self.planned else self.claims.get(key))
+            if found is not None:
+                yield found
+        for volume in (pod.get("spec") or {}).get("volumes") or ():
+            disk = of_disk(volume)
+            if disk is not None:
+                yield disk
 
     def class_name(self, claim: K8sObject) -> str:
         """Return the claim's class; one that names none will get the default class."""
@@ -155,6 +198,24 @@ class Storage:
             )
             for term in topologies
         )
+
+    def of_class(self, class_name: str) -> Iterator[K8sObject]:
+        """Yield the volumes of a class."""
+        return (volume for volume in self.volumes.values() if _class_of(volume) == class_name)
+
+    def tells_space(self, class_name: str) -> bool:
+        """Return whether the class's driver says how much it can still make."""
+        provisioner = str((self.classes.get(class_name) or {}).get("provisioner") or "")
+        return tells_space(self.drivers.get(provisioner) or {})
+
+    def why_not_made(self, claim: Claim, labels: Labels) -> str:
+        """Return why no volume can be made for the claim on a node with ``labels``, or nothing."""
+        if not self.provisions_on(claim.storage_class, labels):
+            return reasons.VOLUME_BIND
+        if not claim.size or not self.tells_space(claim.storage_class):
+            return ""
+        space = self.space.get(claim.storage_class)
+        return "" if space is not None and space.has(claim.size, labels) else reasons.VOLUME_SPACE
 
     def reachable(self, volume: str, labels: Labels) -> bool:
         """Return whether a node with ``labels`` meets the volume's node affinity."""
@@ -226,6 +287,40 @@ class Storage:
         )
 
 
+@dataclass
+class Space:
+    """The CSIStorageCapacity objects of one class: the largest volume that can be made, by the nodes' labels.
+
+    Drivers of local disks have one object a node, so those that ask for one label are found by it.
+    """
+
+    by_label: dict[tuple[str, str], int] = field(default_factory=dict)
+    others: list[tuple[Selector, int]] = field(default_factory=list)
+
+    def add(self, capacity: K8sObject) -> None:
+        """Take an object in; one without a topology or a size stands for no node."""
+        most = capacity.get("maximumVolumeSize") or capacity.get("capacity")
+        if most is None or capacity.get("nodeTopology") is None:
+            return
+        selector, size = label_selector(capacity["nodeTopology"]), int(amount("storage", most))
+        only = selector.requirements[0] if len(selector.requirements) == 1 else None
+        if only is not None and only.operator == "In" and len(only.values) == 1:
+            label = (only.key, next(iter(only.values)))
+            self.by_label[label] = max(size, self.by_label.get(label, 0))
+        else:
+            self.others.append((selector, size))
+
+    def has(self, size: int, labels: Labels) -> bool:
+        """Return whether a volume of ``size`` can be made for a node with ``labels``."""
+        if any(self.by_label.get((key, labels.get(key, "")), -1) >= size for key in self._keys):
+            return True
+        return any(most >= size and selector.matches(labels) for selector, most in self.others)
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        return frozenset(key for key, _value in self.by_label)
+
+
 def _open_to(claim: Claim, volume: K8sObject) -> bool:
     selector = (claim.source.get("spec") or {}).get("selector")
     compiled = label_selector(selector) if selector is not None else EVERYTHING
@@ -243,6 +338,7 @@ class _Lookup:
         self.once: list[ClaimKey] = []
         self.unknown: list[str] = []
         self.notes: list[str] = []
+        self.attaches: list[Attachment] = []
 
     def add(self, key: ClaimKey, template: K8sObject | None) -> str:
         claim = self.storage.claims.get(key)
@@ -258,6 +354,9 @@ class _Lookup:
             return f'persistentvolumeclaim "{key[1]}" is being deleted'
         if ONCE_POD in (spec.get("accessModes") or ()):
             self.once.append(key)
+        attachment = self.storage.attachment(key, claim)
+        if attachment is not None:
+            self.attaches.append(attachment)
         volume = str(spec.get("volumeName") or "")
         if volume and BIND_COMPLETED in (metadata(claim).get("annotations") or {}):
             if volume not in self.storage.volumes and template is None:
@@ -269,7 +368,7 @@ class _Lookup:
     def _unbound(self, key: ClaimKey, claim: K8sObject, volume: str, planned: bool) -> str:
         name = self.storage.class_name(claim)
         storage_class = self.storage.classes.get(name) or {}
-        if storage_class.get("volumeBindingMode") == "WaitForFirstConsumer" and not volume:
+        if storage_class.get("volumeBindingMode") == LATE_BINDING and not volume:
             spec = claim.get("spec") or {}
             self.waiting[key] = Claim(
                 key=key,
@@ -307,6 +406,9 @@ class _Lookup:
             if found is None:
                 return reasons.UNBOUND_IMMEDIATE
             self.bound.append(found)
+            attachment = of_volume(self.storage.volumes[found])
+            if attachment is not None:
+                self.attaches.append(attachment)
         return ""
 
     def result(self) -> PodVolumes:
@@ -316,4 +418,5 @@ class _Lookup:
             once=tuple(dict.fromkeys(self.once)),
             unknown=tuple(self.unknown),
             notes=tuple(self.notes),
+            attaches=tuple(dict.fromkeys(self.attaches)),
         )

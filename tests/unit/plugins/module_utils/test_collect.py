@@ -171,6 +171,64 @@ def test_definitions_are_listed_without_their_schemas(kube: Kube, api: FakeApi) 
     )
 
 
+def _storage(api: FakeApi, *, count: int | None, tells: bool) -> None:
+    """Give the double a class of a driver, a node that limits it or not, and a driver that tells its space or not."""
+    group = "/apis/storage.k8s.io/v1"
+    storage_class = {
+        "metadata": {"name": "fast"},
+        "provisioner": "csi.example.com",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    driver = {"name": "csi.example.com", "nodeID": "i-1", **({"allocatable": {"count": count}} if count else {})}
+    for plural, kind, item in (
+        ("storageclasses", "StorageClass", storage_class),
+        ("csinodes", "CSINode", {"metadata": {"name": "n"}, "spec": {"drivers": [driver]}}),
+        ("csidrivers", "CSIDriver", {"metadata": {"name": "csi.example.com"}, "spec": {"storageCapacity": tells}}),
+    ):
+        api.add_list(f"{group}/{plural}", kind, [item], "storage.k8s.io/v1")
+
+
+DRIVER_KINDS = ("csinodes", "csidrivers", "volumeattachments", "csistoragecapacities")
+
+
+@pytest.mark.parametrize(
+    ("count", "tells", "read"),
+    [
+        (None, False, DRIVER_KINDS[:2]),
+        (5, False, DRIVER_KINDS[:3]),
+        (None, True, ("csinodes", "csidrivers", "csistoragecapacities")),
+        (5, True, DRIVER_KINDS),
+    ],
+)
+def test_what_drivers_say_is_read_where_it_can_matter(
+    kube: Kube, api: FakeApi, count: int | None, tells: bool, read: tuple[str, ...]
+) -> None:
+    assert not set(DRIVER_KINDS) & set(take(kube).kinds), "no volume here is a driver's"
+    _storage(api, count=count, tells=tells)
+    snapshot = take(kube)
+    assert {kind for kind in DRIVER_KINDS if snapshot.state(kind).state == "observed"} == set(read)
+    assert snapshot.items("csinodes")[0]["spec"] == {
+        "drivers": [{"name": "csi.example.com", **({"allocatable": {"count": count}} if count else {})}]
+    }
+
+
+def test_what_drivers_say_is_not_asked_for_where_nothing_can_be_judged(kube: Kube, api: FakeApi) -> None:
+    _storage(api, count=5, tells=True)
+    api.fixed["/api/v1/nodes"] = forbidden("nodes")
+    assert not set(DRIVER_KINDS) & set(take(kube).kinds)
+    # Asked for by themselves they are read.
+    assert take(kube, kinds=DRIVER_KINDS).state("csistoragecapacities").state == "observed"
+
+
+def test_what_drivers_say_may_be_forbidden(kube: Kube, api: FakeApi) -> None:
+    _storage(api, count=5, tells=True)
+    for plural in ("csinodes", "csidrivers"):
+        api.fixed[f"/apis/storage.k8s.io/v1/{plural}"] = forbidden(plural)
+    snapshot = take(kube)
+    states = {kind: snapshot.state(kind).state for kind in DRIVER_KINDS}
+    assert states == dict(zip(DRIVER_KINDS, ("forbidden", "forbidden", "not_collected", "not_collected"), strict=True))
+
+
 def test_a_server_without_tables_is_read_all_the_same(kube: Kube, api: FakeApi) -> None:
     full = {"kind": "SecretList", "apiVersion": "v1", "metadata": {}, "items": api.lists[SECRETS]}
     api.script(SECRETS, Answer(body=full))

@@ -87,6 +87,17 @@ def test_a_live_cluster_is_read_in_the_pods_namespace(run_module: Any, monkeypat
     monkeypatch.setattr(gpu_fit, "collect_snapshot", collect)
     placed = demand(metadata={"name": "w-0", "namespace": "own"})
     outcome = run_module(gpu_fit, {"pods": [placed], "context": "west"})
+    namespace, kinds = asked.pop()
+    # No pod mounts a claim, so nothing is read about storage.
+    assert (namespace, set(KINDS) - set(kinds)) == (
+        "own",
+        {
+            *("persistentvolumeclaims", "persistentvolumes", "storageclasses"),
+            *("csinodes", "csidrivers", "volumeattachments", "csistoragecapacities"),
+        },
+    )
+    placed["pod"]["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]
+    run_module(gpu_fit, {"pods": [placed], "context": "west"})
     assert asked == [("own", KINDS)]
     assert (outcome.result["verdict"], outcome.result["api_requests"]) == ("fits", 11)
 

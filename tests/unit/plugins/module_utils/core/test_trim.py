@@ -137,7 +137,8 @@ def test_volumes_and_classes_lose_the_drivers_parameters() -> None:
         "metadata": {"name": "v"},
         "spec": {
             "capacity": {"storage": "1Gi"},
-            "csi": {"driver": "d", "nodeStageSecretRef": {"name": PLANTED}},
+            "csi": {"driver": "d", "volumeHandle": "h", "nodeStageSecretRef": {"name": PLANTED}},
+            "azureDisk": {"diskURI": "u", "diskName": PLANTED},
             "claimRef": {"namespace": "ml", "name": "c", "uid": "u", "resourceVersion": PLANTED},
         },
         "status": {"phase": "Bound"},
@@ -145,10 +146,36 @@ def test_volumes_and_classes_lose_the_drivers_parameters() -> None:
     assert trim.trim_persistent_volume(volume)["spec"] == {
         "capacity": {"storage": "1Gi"},
         "claimRef": {"namespace": "ml", "name": "c", "uid": "u"},
-        "csi": {"driver": "d"},
+        "csi": {"driver": "d", "volumeHandle": "h"},
+        "azureDisk": {"diskURI": "u"},
     }
     item = {"metadata": {"name": "s"}, "provisioner": "p", "parameters": {"secret": PLANTED}}
     assert trim.trim_storage_class(item) == {"metadata": {"name": "s"}, "provisioner": "p"}
+
+
+def test_what_drivers_say_keeps_what_the_scheduler_counts() -> None:
+    drivers = [{"name": "d", "nodeID": PLANTED, "allocatable": {"count": 0}}, {"name": "e", "topologyKeys": [PLANTED]}]
+    node = {"metadata": {"name": "n"}, "spec": {"drivers": drivers}}
+    assert trim.trim_csi_node(node)["spec"] == {"drivers": [{"name": "d", "allocatable": {"count": 0}}, {"name": "e"}]}
+    driver = {"metadata": {"name": "d"}, "spec": {"storageCapacity": True, "tokenRequests": [PLANTED]}}
+    assert trim.trim_csi_driver(driver)["spec"] == {"storageCapacity": True}
+    spec = {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v", "inlineVolumeSpec": PLANTED}}
+    attached = {"metadata": {"name": "a"}, "spec": spec, "status": {"attachmentMetadata": PLANTED}}
+    assert trim.trim_volume_attachment(attached)["spec"] == {
+        "attacher": "d",
+        "nodeName": "n",
+        "source": {"persistentVolumeName": "v"},
+    }
+    capacity = {"metadata": {"name": "c"}, "storageClassName": "s", "capacity": "1Gi"}
+    assert trim.trim_storage_capacity(capacity) == capacity
+    # An empty topology is every node, none at all is no node.
+    assert trim.trim_storage_capacity({**capacity, "nodeTopology": {}})["nodeTopology"] == {}
+
+
+def test_a_claim_of_no_class_stays_one() -> None:
+    claim = {"metadata": {"name": "c"}, "spec": {"storageClassName": "", "selector": {}, "dataSource": PLANTED}}
+    assert trim.trim_claim(claim)["spec"] == {"storageClassName": ""}
+    assert "storageClassName" not in trim.trim_claim({"metadata": {"name": "c"}, "spec": {}}).get("spec", {})
 
 
 def test_small_kinds_keep_their_own_fields() -> None:

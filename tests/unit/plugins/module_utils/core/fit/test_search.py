@@ -50,11 +50,35 @@ RULES: tuple[Plain, ...] = (
 BOUNDED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+DRIVER = "csi.example.com"
+
+
+def _storage() -> Plain:
+    """Return two bound claims and their volumes."""
+    found: Plain = {"persistentvolumeclaims": [], "persistentvolumes": []}
+    for name in ("c0", "c1"):
+        annotations = {"pv.kubernetes.io/bind-completed": "yes"}
+        meta = {"name": name, "namespace": "team", "annotations": annotations}
+        found["persistentvolumeclaims"].append({"metadata": meta, "spec": {"volumeName": name}})
+        source = {"driver": DRIVER, "volumeHandle": name}
+        found["persistentvolumes"].append({"metadata": {"name": name}, "spec": {"csi": source}})
+    return found
+
+
+def _mounts(names: list[str]) -> Plain:
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    return {"volumes": volumes} if volumes else {}
+
+
+MOUNTED: Any = st.sampled_from([[], [], ["c0"], ["c1"], ["c0", "c1"]])
+
+
 @st.composite
 def clusters(draw: st.DrawFn) -> Plain:
-    """Up to four small nodes with zones, pools, taints and standing pods."""
+    """Up to four small nodes with zones, pools, taints, volume limits and standing pods."""
     nodes = []
     pods = []
+    limits = []
     for number in range(draw(st.integers(1, 4))):
         taints = [{"key": "k", "effect": "NoSchedule"}] if draw(st.integers(0, 4)) == 0 else []
         labels = {"pool": "p"} if draw(st.booleans()) else {}
@@ -70,8 +94,12 @@ def clusters(draw: st.DrawFn) -> Plain:
         if draw(st.booleans()):
             app = draw(st.sampled_from(["a", "b"]))
             rule: Any = draw(st.sampled_from([{}, {}, {"affinity": apart(ZONE, SELF)}]))
+            rule = {**rule, **_mounts(draw(MOUNTED))}
             pods.append(bound(f"e{number}", f"n{number}", draw(st.integers(0, 1)), labels={"app": app}, **rule))
-    return {"nodes": nodes, "pods": pods}
+        drivers = [{"name": DRIVER, "allocatable": {"count": draw(st.integers(0, 2))}}]
+        limits.append({"metadata": {"name": f"n{number}"}, "spec": {"drivers": drivers}})
+    limited = draw(st.integers(0, len(limits)))
+    return {"nodes": nodes, "pods": pods, "csinodes": limits[:limited], **_storage()}
 
 
 @st.composite
@@ -82,6 +110,7 @@ def runs(draw: st.DrawFn) -> list[Plain]:
         rule = draw(st.sampled_from(RULES))
         app = draw(st.sampled_from(["a", "b"]))
         gpus = draw(st.integers(0, 2))
+        rule = {**rule, **_mounts(draw(MOUNTED))}
         for number in range(draw(st.integers(1, 3 if group else 2))):
             found.append(pod(f"g{group}-{number}", gpus, labels={"app": app}, **rule))
     return found
