@@ -21,6 +21,7 @@ from urllib.parse import quote
 from .core.errors import InputError
 from .core.kinds import Kind, known_kind, resource_path
 from .kube_errors import (
+    RETRYABLE_STATUS,
     Absent,
     Conflict,
     Forbidden,
@@ -32,7 +33,7 @@ from .kube_errors import (
     asked,
     error_from,
 )
-from .kube_http import CONNECT_TIMEOUT, Transport
+from .kube_http import ATTEMPTS, CONNECT_TIMEOUT, Transport, keepalive
 from .port_forward import PortForward, Target
 
 try:
@@ -62,6 +63,8 @@ __all__ = [
 FIELD_MANAGER = "inference-ops-dynamo"
 #: Objects a page: what kubectl asks for too.
 PAGE = 500
+#: How long a kubelet may take to hand a log over: where its node is lost, the API server itself waits for long.
+LOG_TIMEOUT = 10.0
 #: How often a list whose continuation expired under way is begun anew.
 RESTARTS = 3
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -108,30 +111,34 @@ class Kube(Transport):
         trim: Trim | None = None,
         metadata_only: bool = False,
         page: int = PAGE,
+        attempts: int = ATTEMPTS,
     ) -> ListResult:
         """List a kind page by page.
 
         ``trim`` is applied to each object as its page arrives, so that a large list is never held whole; None drops
         the object. ``metadata_only`` asks the server for names and labels alone (a Secret without its data).
+        ``attempts`` bounds how often a page is asked for.
         """
         path = resource_path(api_version, known_kind(kind), namespace)
         for restart in range(RESTARTS + 1):
             try:
-                return self._list_once(path, _selectors(label_selector, field_selector), trim, metadata_only, page)
+                return self._list_once(
+                    path, _selectors(label_selector, field_selector), trim, metadata_only, page, attempts
+                )
             except Gone:
                 if restart == RESTARTS:
                     raise
         raise RuntimeError("unreachable")  # the loop returns or raises
 
     def _list_once(
-        self, path: str, params: dict[str, str], trim: Trim | None, metadata_only: bool, page: int
+        self, path: str, params: dict[str, str], trim: Trim | None, metadata_only: bool, page: int, attempts: int
     ) -> ListResult:
         accept = f"{_METADATA},application/json" if metadata_only else "application/json"
         params = {**params, "limit": str(page)}
         what = asked("GET", path)
         items: list[dict[str, Any]] = []
         while True:
-            answer = self.request("GET", path, params, accept=accept, what=what)
+            answer = self.request("GET", path, params, accept=accept, what=what, attempts=attempts)
             kind, version = _item_kind(answer)
             for item in answer.get("items") or ():
                 # Items of a list come without kind and apiVersion, and judges ask for them.
@@ -175,11 +182,12 @@ class Kube(Transport):
         field_selector: str = "",
         resource_version: str,
         timeout_seconds: int,
+        opened: Callable[[], None] | None = None,
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield ``(ADDED|MODIFIED|DELETED|BOOKMARK, object)`` from one HTTP watch until the server or the time ends it.
 
         Go on with the resource version of the last object seen. Raises :class:`Gone` where that is too old, which an
-        ERROR event says as well; list anew then.
+        ERROR event says as well; list anew then. ``opened`` is called once the server has agreed to watch.
         """
         path = resource_path(api_version, known_kind(kind), namespace)
         what = asked("GET", path, watch=True)
@@ -191,6 +199,8 @@ class Kube(Transport):
             "timeoutSeconds": str(max(1, int(timeout_seconds))),
         }
         answer = self.send("GET", path, params, read_timeout=timeout_seconds + CONNECT_TIMEOUT, what=what)
+        if opened is not None:
+            opened()
         try:
             for line in self.lines(answer, what):
                 event = json.loads(line)
@@ -204,7 +214,7 @@ class Kube(Transport):
     def logs(
         self, pod: str, namespace: str, container: str = "", *, previous: bool = False, tail_lines: int = 20
     ) -> str:
-        """Return the last lines of a container's log."""
+        """Return the last lines of a container's log; asked for once, as no judgement hangs on them."""
         path = f"{resource_path('v1', known_kind('Pod'), namespace, pod)}/log"
         params = {"tailLines": str(tail_lines), "limitBytes": "65536"}
         if container:
@@ -212,10 +222,8 @@ class Kube(Transport):
         if previous:
             params["previous"] = "true"
         what = asked("GET", path)
-        text = self.with_retries(
-            lambda: self.read(self.send("GET", path, params, accept="*/*", what=what), what), reading=True
-        )
-        return str(text.decode("utf-8", "replace"))
+        text = self.read(self.send("GET", path, params, accept="*/*", read_timeout=LOG_TIMEOUT, what=what), what)
+        return text.decode("utf-8", "replace")
 
     def apply(
         self, manifest: Mapping[str, Any], kind: Kind, *, dry_run: bool, force: bool = False, namespace: str = ""
@@ -263,6 +271,20 @@ class Kube(Transport):
         return bool(status.get("allowed")), str(status.get("reason") or status.get("evaluationError") or "")
 
     # -- the server -------------------------------------------------------------------------------------------------
+
+    def serves(self) -> bool:
+        """Ask once whether the server calls itself ready; one that will not tell counts as ready.
+
+        Raises :class:`Unreachable`. A server that just came up answers before it knows its roles and kinds.
+        """
+        what = asked("GET", "/readyz")
+        try:
+            self.read(self.send("GET", "/readyz", accept="*/*", read_timeout=LOG_TIMEOUT, what=what), what)
+        except Unreachable:
+            raise
+        except KubeError as error:
+            return error.status not in RETRYABLE_STATUS
+        return True
 
     def server_version(self) -> str:
         """Return the server's version, such as ``v1.36.3``."""
@@ -354,6 +376,8 @@ def connect(params: Mapping[str, Any], *, agent: str, **options: Any) -> Kube:
     elif given("kubeconfig") and not _explicit_credentials(params):
         raise InputError("a kubeconfig was given without a context", field="context", remedy="Name the context to use")
     _apply_explicit(configuration, params)
+    if configuration.socket_options is None:
+        configuration.socket_options = keepalive()
     impersonate = (str(given("impersonate_user") or ""), tuple(given("impersonate_groups") or ()))
     pool = kubernetes_client.ApiClient(configuration).rest_client.pool_manager
     return Kube(

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +30,9 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 60.0
+#: Seconds, seconds, and a count: a peer that is silent for so long is asked for a sign of life, so often, and given up.
+#: Without it a watch on a server whose machine died would hear nothing for an hour and not know.
+_KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 
 
 @dataclass(frozen=True)
@@ -137,8 +142,7 @@ class Transport:
 
     def unreachable(self, error: Exception, what: Asked) -> Unreachable:
         text = " ".join(str(error).split())
-        certificate = isinstance(error, urllib3.exceptions.SSLError) or "CERTIFICATE_VERIFY_FAILED" in text
-        if certificate:
+        if _distrusts(error, text):
             return Unreachable(
                 f"the certificate of {self.host} is not trusted: {text}", asked=what, reason="Certificate"
             )
@@ -165,8 +169,10 @@ class Transport:
 
         A read is tried again after an overload, a server error or a broken connection, with growing pauses and as long
         as ``Retry-After`` says; anything that changes something only after 429, which says that nothing was done.
+        ``attempts`` bounds this; 1 is for who tries again by himself.
         """
         what = options.setdefault("what", asked(method, path))
+        attempts = options.pop("attempts", ATTEMPTS)
 
         def once() -> Any:
             text = self.read(self.send(method, path, params, **options), what)
@@ -175,16 +181,16 @@ class Transport:
             except ValueError:
                 raise KubeError("the answer is not JSON; is this an API server?", asked=what, status=200) from None
 
-        return self.with_retries(once, reading=method == "GET")
+        return self.with_retries(once, reading=method == "GET", attempts=attempts)
 
-    def with_retries(self, once: Callable[[], Any], reading: bool) -> Any:
+    def with_retries(self, once: Callable[[], Any], reading: bool, attempts: int = ATTEMPTS) -> Any:
         pause = FIRST_PAUSE
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, attempts + 1):
             try:
                 return once()
             except KubeError as error:
                 may_retry = error.retryable if reading else error.status == 429
-                if not may_retry or attempt == ATTEMPTS:
+                if not may_retry or attempt == attempts:
                     raise
                 self._sleep(min(max(error.retry_after, pause), LONGEST_PAUSE))
                 pause *= 2
@@ -206,6 +212,24 @@ class Transport:
         """Count a request that was sent in another way, such as a port-forward's."""
         with self._lock:
             self._requests += 1
+
+
+def keepalive() -> list[tuple[int, int, int]]:
+    """Return socket options by which a connection notices that its peer is dead, as far as the system has them."""
+    options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    known = [(name, value) for name, value in _KEEPALIVE if hasattr(socket, name)]
+    return options + [(socket.IPPROTO_TCP, getattr(socket, name), value) for name, value in known]
+
+
+def _distrusts(error: Exception, text: str) -> bool:
+    """Return whether TLS failed for what no later attempt betters; a server that stops breaks handshakes off too."""
+    causes = [error, *error.args]
+    return (
+        any(isinstance(one, (ssl.SSLCertVerificationError, ssl.CertificateError)) for one in causes)
+        or "CERTIFICATE_VERIFY_FAILED" in text
+        or "WRONG_VERSION_NUMBER" in text
+        or "doesn't match" in text
+    )
 
 
 def _seconds(text: str | None) -> float:

@@ -52,10 +52,17 @@ def first_kinds(request: WaitRequest) -> tuple[Watched, ...]:
     if request.wait_for == "jobs":
         return (Watched("Job", "batch/v1", namespace, required=True),)
     if not request.dgd:
-        return (Watched(request.kind, request.api_version, namespace),)
+        return (Watched(request.kind, request.api_version, namespace, required=True, may_be_absent=True),)
     only = f"metadata.name={request.dgd}"
-    required = request.wait_for == "dgd"
-    graph = Watched("DynamoGraphDeployment", request.api_version, namespace, field_selector=only, required=required)
+    # A DGD whose kind is not installed any more is gone; one that may not be read is not.
+    graph = Watched(
+        "DynamoGraphDeployment",
+        request.api_version,
+        namespace,
+        field_selector=only,
+        required=True,
+        may_be_absent=request.wait_for == "deletion",
+    )
     return graph, Watched("Pod", "v1", namespace, _label(request), required=True)
 
 

@@ -18,12 +18,12 @@ from .core.attention import Interest, interest, proven_accounts
 from .core.demand import K8sObject
 from .core.discovery import ETCD, NEEDED, TELLING, Access, service_accounts
 from .core.operator_facts import OPERATOR_SELECTOR
-from .core.readiness import Decision, WaitMemory, decide, progress_line
+from .core.readiness import Decision, WaitMemory, decide, decide_blind, progress_line
 from .core.triage import ClusterState
 from .core.triage.state import name_of
-from .core.waits import Clocked, Judgement, Sight, WaitRequest, conclude, judge, wait_result
+from .core.waits import Clocked, Judgement, Sight, WaitRequest, conclude, judge, keep, wait_result
 from .kube import Kube
-from .kube_errors import KubeError
+from .kube_errors import KubeError, Unreachable
 from .wait_kinds import (
     GENERATIONS,
     confirming_kinds,
@@ -34,7 +34,7 @@ from .wait_kinds import (
     trim_node,
     trim_pod,
 )
-from .watching import WatchSet
+from .watching import SETTLING, WatchSet
 
 #: Events come in bursts; what comes within this time is judged together.
 BURST = 0.05
@@ -54,6 +54,10 @@ ASK_AGAIN_AFTER = 0.5
 #: Log reads of a whole wait, and pods of one component whose log is read.
 LOG_READS = 24
 LOG_LINES = 20
+#: After so many logs that a kubelet did not hand over no more are asked for: each may take long.
+LOG_FAILURES = 3
+#: How often a question about permissions that did not come through is put again.
+REVIEW_FAILURES = 3
 #: How often the pods of other people are read anew while a wait for resources goes on.
 OTHERS_EVERY = 60.0
 OTHERS_READS = 10
@@ -137,9 +141,14 @@ def run_wait(request: WaitRequest, source: Source, clock: Clock, progress: Progr
         looked_at = clock.monotonic()
         sight, judged = _judged(request, source, looked_at - began, judged)
         elapsed = clock.monotonic() - began
-        decision = conclude(judged, decide(judged.report, memory, request.policy, elapsed))
+        if judged.blind:
+            decision = decide_blind(judged.report, memory, request.policy, elapsed)
+        else:
+            decision = conclude(judged, decide(judged.report, memory, request.policy, elapsed))
         memory = decision.memory
         line = progress_line(judged.report, elapsed, request.policy.timeout)
+        if judged.blind:
+            line += f"; as last seen: {judged.report.causes[0].where} {judged.report.causes[0].message}"
         summary = line.partition("] ")[2]
         due = elapsed - said_at >= request.policy.progress_interval
         if request.policy.timeout > 0 and (summary != said or due or decision.done):
@@ -154,12 +163,14 @@ def run_wait(request: WaitRequest, source: Source, clock: Clock, progress: Progr
 
 def _judged(request: WaitRequest, source: Source, elapsed: float, before: Judgement | None) -> tuple[Sight, Judgement]:
     """Judge what is there, and again while the source finds that more is needed for it."""
-    sight = source.look(elapsed, before)
-    judged = judge(request, sight)
-    while source.deepen(sight, judged):
+    judged = before
+    while True:
         sight = source.look(elapsed, judged)
+        if sight.outage is not None:
+            return sight, keep(judged, sight.outage, request)
         judged = judge(request, sight)
-    return sight, judged
+        if not source.deepen(sight, judged):
+            return sight, judged
 
 
 def _pause(source: Source, bound: float, burst: float) -> None:
@@ -259,15 +270,20 @@ class ClusterSource:
         self._others_reads = 0
         self._access: tuple[Access, ...] | None = None
         self._asked_at = 0.0
+        self._log_failures = 0
+        self._review_failures = 0
         self._asked_again = False
         self._operator: bool | None = None
         self._operator_asked = False
         first = self._all if self._whole else first_kinds(request)
         self.watches = WatchSet(kube, first, {"nodes": trim_node, "pods": trim_pod})
-        self.watches.start(START_BOUND, follow=False)
+        self.watches.start(START_BOUND if self._single else min(START_BOUND, request.policy.timeout), follow=False)
 
     def wait(self, bound: float) -> bool:
-        """Wait for an event, or until patience ends."""
+        """Wait for an event, until patience ends, or until what an outage hid has come."""
+        outage = self.watches.outage()
+        if outage is not None and not outage.detail:
+            bound = min(bound, SETTLING)
         if self._patient_until is not None and not self._whole:
             bound = min(bound, self._patient_until - self._clock.monotonic())
         return self.watches.wait(bound)
@@ -276,8 +292,7 @@ class ClusterSource:
         """Read the kinds that the judgement lacks, and follow those that the wait goes on with."""
         wants = interest(self._request, sight.state, judged)
         wanted = self._all if self._opens(wants, judged) else () if wants == "ready" else running_kinds(self._request)
-        # What is required and cannot be read ends the wait, so it is given as long as at the start.
-        if self.watches.add(wanted, START_BOUND if self._request.wait_for == "jobs" else MORE_BOUND):
+        if self.watches.add(wanted, MORE_BOUND):
             return True
         if wants == "ready" and self._request.wait_for == "dgd" and self._confirm(sight, judged):
             return True
@@ -321,14 +336,15 @@ class ClusterSource:
             if one["state"] in ("forbidden", "absent", "pending")
         }
         nodes = objects.pop("nodes", None) if kinds.get("nodes", {}).get("state") == "observed" else None
-        if nodes is not None:
+        outage = self.watches.outage()
+        if nodes is not None and outage is None:
             self._read_others(elapsed, judged)
         for job in objects.get("jobs", ()):
             self._remember_job(job)
         state = ClusterState(
             self._clock.now(), self._request.dgd, objects, nodes, self._others, self._logs, self._request.demands
         )
-        if self._logs_wanted and self._read_logs(state):
+        if self._logs_wanted and outage is None and self._read_logs(state):
             state = replace(state, logs=dict(self._logs))
         return Sight(
             state,
@@ -336,7 +352,8 @@ class ClusterSource:
             job_memory=dict(self._jobs),
             access=self._access or (),
             unread=unread,
-            operator_runs=self._operator_runs(elapsed),
+            operator_runs=self._operator_runs(elapsed) if outage is None else self._operator,
+            outage=outage,
         )
 
     def _remember_job(self, job: K8sObject) -> None:
@@ -357,14 +374,22 @@ class ClusterSource:
                 asked = (name_of(pod), str(status.get("name")), int(status.get("restartCount") or 0))
                 if not ended or not ended.get("exitCode") or asked in self._asked or len(self._asked) >= LOG_READS:
                     continue
+                if self._log_failures >= LOG_FAILURES:
+                    return read
                 self._asked.add(asked)
                 previous = bool((status.get("lastState") or {}).get("terminated"))
                 try:
                     text = self._kube.logs(
                         asked[0], self._request.namespace, asked[1], previous=previous, tail_lines=LOG_LINES
                     )
-                except KubeError:
-                    continue  # a log that is gone or forbidden is no reason to end the wait
+                except KubeError as error:
+                    # A log that is gone or forbidden is no reason to end the wait, nor is a kubelet that is away.
+                    if error.retryable:
+                        self._log_failures += 1
+                    if isinstance(error, Unreachable):
+                        self._asked.discard(asked)
+                        return read
+                    continue
                 self._logs[f"{asked[0]}/{asked[1]}{' (previous)' if previous else ''}"] = text
                 read = True
         return read
@@ -380,8 +405,9 @@ class ClusterSource:
         self._others_reads += 1
         try:
             listed = self._kube.list_all("v1", "Pod", field_selector="spec.nodeName!=", trim=trim_bound)
-        except KubeError:
-            self._others_reads = OTHERS_READS  # not permitted: then it is not asked again
+        except KubeError as error:
+            if not error.retryable:
+                self._others_reads = OTHERS_READS  # not permitted: then it is not asked again
             return
         self._others = tuple(listed.items)
 
@@ -398,11 +424,15 @@ class ClusterSource:
         self._asked_at = sight.elapsed
         # Where a registered worker's account lacks one verb, all are asked about.
         proven = proven_accounts(sight.state, discovery) if not self._asked_again else ()
-        self._access = tuple(self._ask_access(sight.state, proven))
-        return bool(self._access)
+        answers = self._ask_access(sight.state, proven)
+        self._access = self._access if answers is None else tuple(answers)
+        return answers is None or bool(answers)
 
-    def _ask_access(self, state: ClusterState, proven: Collection[str]) -> list[Access]:
-        """Ask for each verb that discovery needs; of an account that registered a worker only for what tells most."""
+    def _ask_access(self, state: ClusterState, proven: Collection[str]) -> list[Access] | None:
+        """Ask for each verb that discovery needs; of an account that registered a worker only for what tells most.
+
+        None where the question did not come through and is to be put again.
+        """
         found = []
         namespace = self._request.namespace
         for account in service_accounts(state):
@@ -417,6 +447,9 @@ class ClusterSource:
                             user=user, groups=groups, verb=verb, group=group, resource=resource, namespace=namespace
                         )
                     except KubeError as error:
+                        if error.retryable and self._review_failures < REVIEW_FAILURES:
+                            self._review_failures += 1
+                            return None
                         allowed, reason = None, str(error)
                     found.append(Access(account, verb, group, resource, allowed, reason))
                     if allowed is None:
@@ -433,8 +466,8 @@ class ClusterSource:
                 self._operator = any(
                     int((one.get("status") or {}).get("readyReplicas") or 0) > 0 for one in listed.items
                 )
-            except KubeError:
-                self._operator = None
+            except KubeError as error:
+                self._operator, self._operator_asked = None, not error.retryable or self._single
         return self._operator
 
 

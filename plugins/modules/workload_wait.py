@@ -14,6 +14,9 @@ description:
     and the next step.
   - A failure that waiting cannot mend ends the wait early, after a grace of its own.
     Contention for resources, a model that is loading and a rolling update in progress do not.
+  - While the API server gives no answer nothing is concluded, and the time does not count towards any grace.
+    Where it is still away at the bound, RV(state=timeout) names it with the category V(unknown), before what was seen
+    last. A server that gives no answer at the start, or a permission that is missing, fails the task.
   - With O(timeout=0) it looks once and returns, which is how a status is read.
     With O(dumps) it judges files written by C(kubectl get -o json) and touches no cluster.
   - While it waits, an action plugin shows a progress line at least every O(progress_interval) seconds.

@@ -82,6 +82,10 @@ class ClusterFolder:
     def audit_log(self) -> Path:
         return self.kwok_cluster / "logs" / "audit.log"
 
+    def pid_file(self, program: str) -> Path:
+        """Where kwokctl keeps the id of a control plane program's process."""
+        return self.kwok_cluster / "pids" / f"{program}.pid"
+
     @property
     def lock(self) -> Path:
         """Beside the folder, since stop removes the folder."""

@@ -57,6 +57,13 @@ def start_process(command: Sequence[str], log: Path, folder: Path, env: Mapping[
     return process.pid
 
 
+def command_of(pid: int, folder: Path) -> list[str]:
+    """The command line of a living process of the cluster; empty for any other process."""
+    if not _has_mark(pid, folder):
+        return []
+    return [os.fsdecode(part) for part in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]]
+
+
 def is_alive(pid: int, folder: Path) -> bool:
     return _has_mark(pid, folder)
 

@@ -68,13 +68,28 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class Outage:
+    """A time in which the API server is not heard of: its seconds until now, and what was met.
+
+    ``detail`` is empty where it is heard of again and what was missed is still coming.
+    """
+
+    silent: float
+    detail: str
+
+
+@dataclass(frozen=True)
 class WaitMemory:
-    """What is remembered between events. All times are of the same clock, in seconds."""
+    """What is remembered between events. All times are of the same clock, in seconds.
+
+    ``blind_since`` is when the present outage was first met, None while there is none.
+    """
 
     started: float
     ready_since: float | None = None
     causes: Mapping[tuple[str, str, str], Seen] = field(default_factory=dict)
     component_ready: Mapping[str, float] = field(default_factory=dict)
+    blind_since: float | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +109,7 @@ class Decision:
 
 def decide(report: TriageReport, memory: WaitMemory, policy: WaitPolicy, now: float) -> Decision:
     """Return the decision on the newest judgement at ``now``."""
+    memory = _seeing_again(memory, now)
     causes = _remember(report.causes, memory.causes, now)
     component_ready = dict(memory.component_ready)
     for view in report.components:
@@ -120,6 +136,28 @@ def decide(report: TriageReport, memory: WaitMemory, policy: WaitPolicy, now: fl
     if policy.timeout <= 0:
         return Decision("progressing", memory, 0.0, report.primary)
     return Decision("progressing", memory, max(0.05, min(waits)), report.primary)
+
+
+def decide_blind(report: TriageReport, memory: WaitMemory, policy: WaitPolicy, now: float) -> Decision:
+    """Return the decision while nothing new can be seen: only the bound ends it, whatever was seen before."""
+    since = now if memory.blind_since is None else memory.blind_since
+    memory = replace(memory, ready_since=None, blind_since=since)
+    left = memory.started + policy.timeout - now
+    if policy.timeout > 0 and left <= 0:
+        return Decision("timeout", memory, 0.0, report.primary)
+    return Decision("progressing", memory, max(0.05, left), report.primary)
+
+
+def _seeing_again(memory: WaitMemory, now: float) -> WaitMemory:
+    """Leave a time in which nothing was seen out of every cause's time: a grace is for what is seen to last."""
+    if memory.blind_since is None:
+        return memory
+    away = now - memory.blind_since
+    causes = {
+        key: Seen(seen.first + away, None if seen.gone is None else seen.gone + away)
+        for key, seen in memory.causes.items()
+    }
+    return replace(memory, causes=causes, blind_since=None)
 
 
 def _key(cause: Cause) -> tuple[str, str, str]:

@@ -18,8 +18,10 @@ from .jobs import JobReport, job_state
 from .readiness import (
     CRASHES,
     Decision,
+    Outage,
     WaitPolicy,
     WaitState,
+    duration,
     failed_attempt,
     next_check,
     top_reasons,
@@ -34,6 +36,8 @@ from .triage.state import condition, meta, name_of
 WaitFor = Literal["jobs", "dgd", "pvc", "deletion"]
 #: How long an object that was just applied may still be missing.
 APPEARS = 10.0
+#: What an outage is about: no component.
+API_SERVER = "API server"
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class Sight:
     access: tuple[Access, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
     operator_runs: bool | None = None
+    outage: Outage | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,11 @@ class Judgement:
     parts: Mapping[str, Any] = field(default_factory=dict)
     final: WaitState | None = None
 
+    @property
+    def blind(self) -> bool:
+        """Whether it is an older judgement, kept while nothing new can be seen."""
+        return any(cause.about == API_SERVER for cause in self.report.causes)
+
 
 def judge(request: WaitRequest, sight: Sight) -> Judgement:
     """Judge what was read."""
@@ -94,6 +104,31 @@ def judge(request: WaitRequest, sight: Sight) -> Judgement:
     if request.wait_for == "pvc":
         return _claims(request, sight)
     return _deletion(request, sight)
+
+
+def keep(before: Judgement | None, outage: Outage, request: WaitRequest) -> Judgement:
+    """Return the judgement of a time without sight: what was seen last, and before it that it is not new."""
+    known = before.report if before is not None else _waiting(", ".join(request.names), "was not read yet")
+    silent = duration(outage.silent)
+    message = f"not heard of for {silent}: {outage.detail}"
+    if not outage.detail:
+        message = f"heard of again after {silent}; what was missed is still coming"
+    cause = Cause(
+        "unknown",
+        "investigate",
+        message,
+        (outage.detail,) if outage.detail else (),
+        "Look at the API server and the way to it. What is said of the workload is as last seen.",
+        (),
+        {"silent_seconds": round(outage.silent)},
+        "outage",
+        about=API_SERVER,
+    )
+    others = tuple(one for one in known.causes if one.about != API_SERVER)
+    report = replace(known, causes=(cause, *others), ready=False)
+    if before is None:
+        return Judgement(report)
+    return replace(before, report=report, final=None)
 
 
 def conclude(judgement: Judgement, decision: Decision) -> Decision:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,16 +16,10 @@ import pytest
 import yaml
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.readiness import WaitPolicy
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.waits import WaitRequest
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import connect
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.waiting import (
-    ClusterSource,
-    Progress,
-    SystemClock,
-    run_wait,
-)
 from ansible_collections.inference_ops.dynamo.tests.cluster.api import wait_until
 from ansible_collections.inference_ops.dynamo.tests.cluster.stages import DELAY, OUTCOME
 from ansible_collections.inference_ops.dynamo.tests.cluster.testing import RunningCluster
+from ansible_collections.inference_ops.dynamo.tests.integration.triage.background import Background
 from ansible_collections.inference_ops.dynamo.tests.integration.triage.cutter import Cutter
 from ansible_collections.inference_ops.dynamo.tests.integration.triage.graph import (
     NAME,
@@ -43,32 +36,6 @@ pytestmark = pytest.mark.cluster
 RUNS = 20
 WATCHED_KINDS = 16
 NO_GRACE = WaitPolicy(timeout=30, graces={"image": 0}, stable_for=1, progress_interval=5)
-
-
-class Background:
-    """A wait in a thread of its own."""
-
-    def __init__(self, cluster: RunningCluster, wanted: WaitRequest, kubeconfig: Path | None = None) -> None:
-        self.lines: list[str] = []
-        self.result: Object = {}
-        self.ended_at = 0.0
-        self._kube = connect(
-            {"kubeconfig": str(kubeconfig or cluster.kubeconfig), "context": cluster.context}, agent="workload_wait"
-        )
-        self.source = ClusterSource(self._kube, wanted, SystemClock(), check_fit=True, logs=True)
-        self._thread = threading.Thread(target=self._run, args=(wanted,), daemon=True)
-        self._thread.start()
-
-    def _run(self, wanted: WaitRequest) -> None:
-        self.result = run_wait(wanted, self.source, SystemClock(), Progress(self.lines.append))
-        self.ended_at = time.monotonic()
-        self.source.watches.stop()
-
-    def join(self, seconds: float) -> Object:
-        """Wait for the end and return the result."""
-        self._thread.join(timeout=seconds)
-        assert not self._thread.is_alive(), "the wait did not end"
-        return self.result
 
 
 def pod_status(reason: str, message: str) -> Object:

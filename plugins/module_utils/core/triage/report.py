@@ -50,6 +50,7 @@ class Cause:
     detail: Mapping[str, Any]
     key: str = ""
     since: float = 0.0
+    about: str = ""
 
     @property
     def replicas(self) -> int:
@@ -63,12 +64,13 @@ class Cause:
 
     @property
     def where(self) -> str:
-        """The components in words."""
-        return ", ".join(f"{one.component} ({one.replicas})" for one in self.affected) or "the DGD"
+        """The components in words, or what else it is about."""
+        return self.about or ", ".join(f"{one.component} ({one.replicas})" for one in self.affected) or "the DGD"
 
     def to_finding(self) -> Finding:
         """Return the cause in the finding contract."""
         subject = ", ".join(f"Component/{one.component}" for one in self.affected) or "DynamoGraphDeployment"
+        subject = f"Cluster/{self.about}" if self.about else subject
         return CATEGORIES[self.category].reason.finding(
             OUTCOMES[self.way], subject, f"{self.where}: {self.message}", self.evidence, self.remedy
         )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import ssl
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -16,7 +18,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("kubernetes")
-
+import urllib3
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.kinds import KINDS, resource_path
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import Kube, connect
@@ -218,6 +220,70 @@ def test_a_watch_that_is_too_old_says_so_by_status_and_by_event(api: FakeApi, ku
     with pytest.raises(Gone) as caught:
         list(kube.watch("v1", "Pod", namespace="ml", resource_version="5", timeout_seconds=3))
     assert caught.value.asked.verb == "watch"
+
+
+def test_a_watch_says_that_it_has_begun(api: FakeApi, kube: Kube) -> None:
+    told: list[str] = []
+    api.fixed[PODS] = Answer(body="")
+    list(
+        kube.watch("v1", "Pod", resource_version="5", namespace="ml", timeout_seconds=3, opened=lambda: told.append(""))
+    )
+    assert told == [""]
+    api.fixed[PODS] = status(503, "ServiceUnavailable")
+    with pytest.raises(KubeError):
+        list(
+            kube.watch(
+                "v1", "Pod", resource_version="5", namespace="ml", timeout_seconds=3, opened=lambda: told.append("")
+            )
+        )
+    assert told == [""]
+
+
+@pytest.mark.parametrize(
+    ("answer", "ready"),
+    [(Answer(body="ok"), True), (status(500, "InternalError", "starting"), False), (status(403, "Forbidden"), True)],
+)
+def test_a_server_that_just_came_up_says_so(api: FakeApi, kube: Kube, answer: Answer, ready: bool) -> None:
+    api.fixed["/readyz"] = answer
+    assert kube.serves() is ready
+    assert len(api.requests) == 1
+
+
+def test_a_server_that_is_away_is_asked_once_by_who_tries_again_himself(kube: Kube, api: FakeApi) -> None:
+    api.script(PODS, Answer(drop=True), Answer(drop=True))
+    with pytest.raises(Unreachable):
+        kube.list_all("v1", "Pod", namespace="ml", attempts=1)
+    api.script("/readyz", Answer(drop=True))
+    with pytest.raises(Unreachable):
+        kube.serves()
+    api.script(f"{PODS}/a/log", Answer(drop=True))
+    with pytest.raises(Unreachable):
+        kube.logs("a", "ml")
+    assert len(api.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"),
+    [
+        (ssl.SSLCertVerificationError("certificate verify failed: self-signed certificate"), False),
+        (urllib3.exceptions.SSLError(ssl.SSLCertVerificationError("certificate verify failed")), False),
+        (urllib3.exceptions.SSLError("[SSL: WRONG_VERSION_NUMBER] wrong version number"), False),
+        (urllib3.exceptions.SSLError(ssl.SSLEOFError(8, "EOF occurred in violation of protocol")), True),
+        (urllib3.exceptions.SSLError(ssl.SSLZeroReturnError(6, "TLS/SSL connection has been closed")), True),
+        (ConnectionResetError(104, "Connection reset by peer"), True),
+    ],
+)
+def test_a_handshake_that_breaks_off_is_no_distrust(kube: Kube, error: Exception, passes: bool) -> None:
+    found = kube.unreachable(error, asked("GET", "/version"))
+    assert found.retryable is passes
+    assert ("is not trusted" in str(found)) is not passes
+
+
+def test_a_connection_whose_peer_died_is_noticed(kube: Kube) -> None:
+    options = {(level, name): value for level, name, value in kube.configuration.socket_options}
+    assert options[socket.SOL_SOCKET, socket.SO_KEEPALIVE] == 1
+    if hasattr(socket, "TCP_KEEPIDLE"):
+        assert options[socket.IPPROTO_TCP, socket.TCP_KEEPIDLE] <= 60
 
 
 def test_logs_are_text(api: FakeApi, kube: Kube) -> None:

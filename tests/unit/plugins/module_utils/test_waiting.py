@@ -16,7 +16,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.readines
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import ClusterState
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.waits import Judgement, Sight, WaitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import ListResult
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube_errors import Asked, Forbidden, KubeError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube_errors import Asked, Forbidden
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.wait_kinds import (
     confirming_kinds,
     first_kinds,
@@ -221,10 +221,11 @@ class AnsweringKube:
             raise FORBIDDEN
         return ListResult([dict(one) for one in self._held.get(kind, [])], "1")
 
-    def watch(self, _version: str, kind: str, **_more: Any) -> Any:
+    def watch(self, _version: str, kind: str, *, opened: Callable[[], None], **_more: Any) -> Any:
         self.followed.add(kind)
+        opened()
+        threading.Event().wait(30)
         yield from ()  # a generator, as the client's watch is one
-        raise KubeError("ended", asked=Asked("watch", "x"), status=503)
 
     def logs(self, name: str, _namespace: str, container: str, *, previous: bool = False, tail_lines: int = 20) -> str:
         self.asked.append(f"log {name}/{container} {previous} {tail_lines}")

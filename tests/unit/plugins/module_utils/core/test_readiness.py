@@ -16,6 +16,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.readines
     WaitMemory,
     WaitPolicy,
     decide,
+    decide_blind,
     duration,
     failed_attempt,
     is_terminal,
@@ -115,6 +116,25 @@ def test_a_cause_that_comes_and_goes_keeps_its_time() -> None:
 def test_a_cause_that_stayed_away_begins_anew() -> None:
     found = play([(0, report(cause())), (1, report()), (2 + FLAPPING, report(cause()))])
     assert found[-1].state == "progressing"
+
+
+def test_a_time_without_sight_counts_for_nothing() -> None:
+    seen = decide(report(cause()), WaitMemory(0.0), POLICY, 10)
+    blind = decide_blind(report(cause()), seen.memory, POLICY, 20)
+    blind = decide_blind(report(cause()), blind.memory, POLICY, 500)
+    assert (blind.state, blind.look_again, blind.memory.blind_since) == ("progressing", 500, 20)
+    again = decide(report(cause()), blind.memory, POLICY, 520)
+    assert (again.state, again.look_again) == ("progressing", 20), "10 s of its 30 were seen"
+    assert decide(report(cause()), again.memory, POLICY, 540).state == "failed"
+    assert decide_blind(report(cause()), blind.memory, POLICY, 1000).state == "timeout"
+    assert decide_blind(report(), WaitMemory(0.0), WaitPolicy(timeout=0), 1).state == "progressing"
+
+
+def test_readiness_that_was_seen_only_before_an_outage_does_not_stay() -> None:
+    seen = decide(report(ready=True), WaitMemory(0.0), POLICY, 10)
+    blind = decide_blind(report(), seen.memory, POLICY, 12)
+    again = decide(report(ready=True), blind.memory, POLICY, 30)
+    assert (again.state, again.look_again) == ("progressing", 5)
 
 
 def test_two_causes_have_two_clocks() -> None:

@@ -8,7 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.readiness import WaitMemory, WaitPolicy, decide
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.readiness import (
+    Outage,
+    WaitMemory,
+    WaitPolicy,
+    decide,
+    decide_blind,
+)
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import ClusterState
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.waits import (
     Clocked,
@@ -18,6 +24,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.waits im
     allocated_at,
     conclude,
     judge,
+    keep,
     wait_result,
 )
 from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.core.triage.builders import (
@@ -94,6 +101,36 @@ def test_a_legitimate_wait_comes_with_its_next_check() -> None:
     assert (result["state"], result["way"], result["failed_attempt"]) == ("progressing", "contention", {})
     assert result["next_check"]["at"] == "t2"
     assert "Insufficient" in result["next_check"]["evidence"][0]
+
+
+def test_an_outage_is_told_before_what_was_seen_last() -> None:
+    wanted = request()
+    full = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+    seen = sight(dynamographdeployments=[dgd()], pods=[READY[0], pending(full)])
+    before = judge(wanted, seen)
+    blind = keep(before, Outage(25.0, "Could not watch pods: refused"), wanted)
+    blind = keep(blind, Outage(30.0, "Could not watch pods: refused"), wanted)
+    assert (before.blind, blind.blind) == (False, True)
+    assert [one.category for one in blind.report.causes] == ["unknown", "insufficient_resource"]
+    assert blind.report.components == before.report.components
+    decision = decide_blind(blind.report, WaitMemory(0.0), wanted.policy, 600)
+    result = wait_result(wanted, blind, decision, seen, CLOCKED)
+    assert (result["state"], result["category"], result["way"]) == ("timeout", "unknown", "investigate")
+    assert result["msg"] == (
+        "dgd demo: not ready within 600 s: API server: unknown: not heard of for 30s: Could not watch pods: refused"
+    )
+    assert result["findings"][0]["subject"] == "Cluster/API server"
+    assert result["findings"][0]["outcome"] == "unknown"
+    assert result["next_check"] == result["failed_attempt"] == {}
+
+
+def test_an_outage_that_is_over_has_what_was_missed_still_to_come() -> None:
+    judged = keep(None, Outage(3.0, ""), request("jobs", "download"))
+    cause = judged.report.primary
+    assert cause is not None
+    assert cause.message == "heard of again after 3s; what was missed is still coming"
+    assert [one.component for one in judged.report.components] == ["download"]
+    assert not judged.report.ready
 
 
 def test_a_dgd_may_appear_a_little_late() -> None:
