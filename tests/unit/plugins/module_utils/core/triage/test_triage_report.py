@@ -1,0 +1,165 @@
+# Copyright (c) 2026 Inference Ops contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report as a whole: every category has a case, and equal causes are one finding with all that it affects."""
+
+from __future__ import annotations
+
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import CATEGORIES, REASONS
+from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.core.triage import (
+    test_cases_containers,
+    test_cases_kubelet,
+    test_cases_refusals,
+    test_cases_scheduling,
+)
+from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.core.triage.builders import (
+    Object,
+    at,
+    dgd,
+    judged,
+    labels,
+    node,
+    pending,
+    pod,
+    ready_pod,
+    running,
+)
+from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.core.triage.cases import (
+    FULL,
+    GPU,
+    TAINTED,
+    Case,
+    crash,
+)
+
+TABLES = (test_cases_containers, test_cases_kubelet, test_cases_refusals, test_cases_scheduling)
+#: All cases of all areas, by their names.
+CASES: dict[str, Case] = {name: case for table in TABLES for name, case in table.CASES.items()}
+
+#: Reason codes are public: a play may compare them, so they never change.
+CODES = {
+    "triage_ready",
+    "triage_model_loading",
+    "triage_insufficient_resource",
+    "triage_taint",
+    "triage_node_affinity",
+    "triage_pod_affinity",
+    "triage_topology_spread",
+    "triage_node_unschedulable",
+    "triage_host_port",
+    "triage_pvc",
+    "triage_dra_claim",
+    "triage_scheduling_gated",
+    "triage_gang",
+    "triage_quota",
+    "triage_admission",
+    "triage_node_admission",
+    "triage_image_pull",
+    "triage_image_platform",
+    "triage_config_missing",
+    "triage_mount",
+    "triage_sandbox",
+    "triage_crash_loop",
+    "triage_oom",
+    "triage_probe_failure",
+    "triage_evicted",
+    "triage_scheduler_error",
+    "triage_scheduler_missing",
+    "triage_config_invalid",
+    "triage_node_lost",
+    "triage_operator_error",
+    "triage_rollout_stuck",
+    "triage_unknown",
+    "triage_scheduler_disagrees",
+}
+
+
+def test_every_category_has_a_case_and_a_code() -> None:
+    covered = {case[3] for case in CASES.values()}
+    assert covered == set(CATEGORIES)
+    assert {reason.code for reason in REASONS} == CODES
+    assert CODES - {"triage_scheduler_disagrees"} == {f"triage_{name}" for name in CATEGORIES}
+
+
+def test_taints_and_affinities_are_never_called_contention() -> None:
+    for pods, events, more, category, _way, _sub in CASES.values():
+        if category in ("taint", "node_affinity"):
+            assert judged(pods, events, **more).way != "contention"
+
+
+def test_equal_causes_are_one_finding_with_all_that_it_affects() -> None:
+    tainted = [pending(TAINTED, name=f"demo-worker-{number}") for number in range(3)]
+    report = judged([pending(TAINTED, name="demo-frontend-0", component="Frontend"), *tainted])
+    assert [(cause.category, cause.replicas) for cause in report.causes] == [("taint", 4)]
+    assert [(one.component, one.replicas) for one in report.causes[0].affected] == [("Frontend", 1), ("Worker", 3)]
+    assert report.causes[0].to_finding().outcome == "fail"
+
+
+def test_different_causes_are_told_apart_the_most_telling_first() -> None:
+    crashed = {**crash(1)}
+    report = judged([pending(FULL, name="demo-worker-1"), crashed])
+    assert [cause.category for cause in report.causes] == ["crash_loop", "insufficient_resource"]
+    assert report.way == "failed_deploy"
+
+
+def test_the_scheduler_and_the_nodes_may_disagree() -> None:
+    report = judged([pending(TAINTED)], nodes=[node("a"), node("b")])
+    found = [one for one in report.findings if one.reason_code == "triage_scheduler_disagrees"]
+    assert [one.outcome for one in found] == ["unknown"]
+    assert "2 nodes would take the pod" in found[0].message
+    other = judged([pending(TAINTED)], nodes=[node("a")])
+    assert "looked at 2 nodes, 1 are there now" in other.extra[0].message
+    free = judged([pending(FULL, spec=GPU)], nodes=[node("a"), node("b")], cluster_pods=[])
+    assert "it is nothing" in free.extra[0].message
+    busy = [ready_pod(f"x-{name}", node=name, spec={**GPU, "nodeName": name}) for name in ("a", "b")]
+    agreed = judged([pending(FULL, spec=GPU)], nodes=[node("a"), node("b")], cluster_pods=busy)
+    assert agreed.extra == ()
+    assert agreed.causes[0].detail["most_free"] == 0
+    assert agreed.causes[0].detail["requested"] == 8
+
+
+def test_of_the_nodes_only_those_meant_for_the_pod_explain_it() -> None:
+    text = "0/4 nodes are available: 1 node(s) were unschedulable, 3 node(s) didn't match Pod's node affinity/selector."
+    nodes = [node("a"), node("b"), node("c"), node("gpu", unschedulable=True, labels={"sku": "h100"})]
+    report = judged([pending(text, spec={"nodeSelector": {"sku": "h100"}})], nodes=nodes)
+    assert [(cause.category, cause.way) for cause in report.causes] == [("node_unschedulable", "fix_dependency")]
+
+
+def test_silence_about_a_claim_or_a_gang_is_no_missing_scheduler() -> None:
+    claims = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpus"}]}
+    assert judged([pending(age=60, spec=claims)]).category == "dra_claim"
+    assert judged([pending(age=60, spec={"workloadRef": {"name": "gang"}})]).category == "gang"
+
+
+def test_what_is_left_of_an_old_status_is_not_believed() -> None:
+    stale = dgd(True)
+    stale["metadata"]["generation"] = 2
+    report = judged([ready_pod("demo-worker-0"), ready_pod("demo-worker-1")], graph=stale)
+    assert (report.ready, report.stale_status) == (False, True)
+
+
+def test_the_rendered_pods_say_how_many_are_wanted() -> None:
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.demand import PodDemand
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import ClusterState, triage
+
+    demands = tuple(PodDemand(f"d-{n}", "Worker", "main", n, {"spec": {}}) for n in range(4))
+    objects = {"dynamographdeployments": [dgd(True)], "pods": [ready_pod("demo-worker-0")]}
+    view = triage(ClusterState(1.0, "demo", objects, demands=demands)).component("Worker")
+    assert view is not None
+    assert (view.desired, view.ready) == (4, 1)
+
+
+def test_the_old_generation_does_not_count_for_the_new_one() -> None:
+    def part(generation: str, created: float) -> Object:
+        marks = labels(**{"nvidia.com/dynamo-worker-hash": generation})
+        return {"metadata": {"name": f"demo-worker-{generation}", "labels": marks, "creationTimestamp": at(created)}}
+
+    old = ready_pod("demo-worker-0")
+    old["metadata"]["labels"]["nvidia.com/dynamo-worker-hash"] = "aaaa1111"
+    new = pod("demo-worker-1", containers=[running(ready=False, started=False)])
+    new["metadata"]["labels"]["nvidia.com/dynamo-worker-hash"] = "bbbb2222"
+    parts = [part("aaaa1111", 500), part("bbbb2222", 50)]
+    report = judged([old, new], graph=dgd(False, workers=1), dynamocomponentdeployments=parts)
+    view = report.component("Worker")
+    assert view is not None
+    assert (view.ready, view.category, view.updating) == (0, "model_loading", True)
