@@ -32,6 +32,14 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.repo
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.state import State
 from ansible_collections.inference_ops.dynamo.tests.cluster.api import Api, ApiError, wait_until
 from ansible_collections.inference_ops.dynamo.tests.cluster.testing import Options, RunningCluster, running_cluster
+from ansible_collections.inference_ops.dynamo.tests.differential.fit_drivers import (
+    DRIVERS,
+    LEFT,
+    SELECTED,
+    STORAGE,
+    add_drivers,
+    volume_for,
+)
 from ansible_collections.inference_ops.dynamo.tests.differential.fit_scenarios import (
     FIXED,
     SPACE_LABELS,
@@ -54,7 +62,13 @@ KINDS = {
     "storageclasses": ("storage.k8s.io/v1", "StorageClass"),
     "priorityclasses": ("scheduling.k8s.io/v1", "PriorityClass"),
     "runtimeclasses": ("node.k8s.io/v1", "RuntimeClass"),
+    "csinodes": (STORAGE, "CSINode"),
+    "csidrivers": (STORAGE, "CSIDriver"),
+    "volumeattachments": (STORAGE, "VolumeAttachment"),
+    "csistoragecapacities": (STORAGE, "CSIStorageCapacity"),
 }
+#: What the scheduler says of a pod whose generic ephemeral volume's claim is not there yet.
+_FOR_EPHEMERAL = "waiting for ephemeral volume controller"
 #: Seconds without a change after which the scheduler is taken to be done; a pod's first retry comes after one second.
 QUIET = 1.6
 SETTLE = 30.0
@@ -89,19 +103,24 @@ class Ground:
 
     def __init__(self, cluster: RunningCluster) -> None:
         self.api: Api = cluster.api
+        self.drivers = {one["metadata"]["name"]: one["provisioner"] for one in DRIVERS if one["kind"] == "StorageClass"}
+        self.made: set[str] = set()
         for space in SPACES:
             cluster.namespace(space)
             self.api.patch(
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}},
                 {"metadata": {"labels": SPACE_LABELS[space]}},
             )
-        for item in FIXED:
+        for item in (*FIXED, *DRIVERS):
             self.api.create(copy.deepcopy(item))
 
     def clear(self) -> None:
         """Remove what a scenario left."""
         for space in SPACES:
             self._delete_pods(self.pods(space))
+        for left in LEFT:
+            for item in self.api.list(STORAGE, left):
+                self.api.delete(item)
         for kind in ("persistentvolumeclaims", "resourcequotas", "limitranges"):
             for item in self.api.list(*KINDS[kind]):
                 self.api.delete(item)
@@ -142,7 +161,8 @@ class Ground:
 
     def build(self, case: Scenario) -> None:
         """Make nodes, volumes, claims and the pods that stand already; wait until all of it has settled."""
-        for item in (*case.nodes, *(one for one in case.objects if one["kind"] == "PersistentVolume")):
+        early = ("PersistentVolume", *LEFT)
+        for item in (*case.nodes, *(one for one in case.objects if one["kind"] in early)):
             self.api.create(copy.deepcopy(item))
         for one in case.objects:
             if one["kind"] == "PersistentVolumeClaim":
@@ -184,9 +204,18 @@ class Ground:
 
     def _claims_settled(self, case: Scenario) -> None:
         """Give the volume controller the time to bind what it binds at once."""
-        if case.features["claim bound to a zone"] or case.features["claim for one pod"]:
-            names = {one["metadata"]["name"][:-3] for one in case.objects if one["metadata"]["name"].endswith("-pv")}
+        names = {one["metadata"]["name"][:-3] for one in case.objects if one["metadata"]["name"].endswith("-pv")}
+        if names:
             wait_until("claims bound", lambda: all(self._bound(claim, names) for claim in self._claims()), 20)
+
+    def provision(self) -> None:
+        """Play the storage drivers: make a volume for each claim that the scheduler gave a node."""
+        for claim in self._claims():
+            driver = self.drivers.get(claim["spec"].get("storageClassName"))
+            waits = SELECTED in claim["metadata"].get("annotations", {}) and not claim["spec"].get("volumeName")
+            if driver and waits and (claim["metadata"]["uid"] not in self.made):
+                self.made.add(claim["metadata"]["uid"])
+                self.api.create(volume_for(claim, driver))
 
     def _claims(self) -> list[Plain]:
         return self.api.list(*KINDS["persistentvolumeclaims"])
@@ -215,6 +244,7 @@ class Ground:
         since = time.monotonic()
         deadline = since + SETTLE
         while time.monotonic() < deadline:
+            self.provision()
             pods = {one["metadata"]["name"]: one for space in SPACES for one in self.pods(space)}
             seen = {name: (_node(pods[name]), _message(pods[name])) for name in names if name in pods}
             decided = all(node or message for node, message in seen.values())
@@ -250,6 +280,7 @@ class Ground:
             found = self.api.get("v1", "Pod", pod["metadata"]["namespace"], pod["metadata"]["name"]) or pod
             if _node(found):
                 return found
+            self.provision()
             now = time.monotonic()
             if _message(found) and not refused_since:
                 refused_since = now
@@ -273,7 +304,8 @@ def _node(pod: Plain) -> str:
 def _message(pod: Plain) -> str:
     for condition in (pod.get("status") or {}).get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return str(condition.get("message") or condition.get("reason"))
+            message = str(condition.get("message") or condition.get("reason"))
+            return "" if _FOR_EPHEMERAL in message else message
     return ""
 
 
@@ -294,6 +326,7 @@ def _group(name: str) -> str:
 def run_seed(ground: Ground, seed: int, tally: Tally, tell: Callable[[str], None]) -> None:
     """Run one seed and add what it shows."""
     case = scenario(seed)
+    add_drivers(case)
     ground.ready(case)
     before = ground.snapshot()
     report = judge(case, before)

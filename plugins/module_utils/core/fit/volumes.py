@@ -386,7 +386,12 @@ class _Lookup:
     def _planned(self, key: ClaimKey, claim: K8sObject, volume: str, name: str) -> str:
         """Judge a claim that does not exist yet and will be bound at once, before any pod."""
         spec = claim.get("spec") or {}
-        if volume and volume in self.storage.volumes:
+        if volume:
+            # A claim that names its volume gets that one or none.
+            owner = ((self.storage.volumes.get(volume) or {}).get("spec") or {}).get("claimRef") or {}
+            mine = not owner or (str(owner.get("namespace") or "default"), owner.get("name")) == key
+            if volume not in self.storage.volumes or not mine:
+                return reasons.UNBOUND_IMMEDIATE
             self.bound.append(volume)
         elif self.storage.provisions(name):
             text = f"claim {key[0]}/{key[1]} will be provisioned by class {name}; from which nodes its volume"

@@ -12,6 +12,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.repo
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.kinds import KINDS
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.snapshot import COLLECTED
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.trim import PodTrimmer
+from ansible_collections.inference_ops.dynamo.tests.differential.fit_drivers import DRIVERS, add_drivers
 from ansible_collections.inference_ops.dynamo.tests.differential.fit_scenarios import FIXED, SPACE_LABELS, scenario
 from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.core.fit.builders import Plain, Ticks
 
@@ -19,8 +20,9 @@ from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.co
 def whole(seed: int) -> tuple[Plain, tuple[PodDemand, ...]]:
     """Return a scenario as a snapshot with whole objects, claims bound as its volumes' names tell, and its demands."""
     case = scenario(seed)
+    add_drivers(case)
     found: Plain = {"namespaces": [{"metadata": {"name": name, "labels": SPACE_LABELS[name]}} for name in SPACE_LABELS]}
-    for item in (*case.nodes, *case.objects, *FIXED):
+    for item in (*case.nodes, *case.objects, *FIXED, *DRIVERS):
         found.setdefault(KINDS[item["kind"]].plural, []).append(item)
     found["pods"] = [{**pod, "status": {"phase": "Running"}} for pod in case.existing]
     volumes = {one["metadata"]["name"] for one in found.get("persistentvolumes", ())}

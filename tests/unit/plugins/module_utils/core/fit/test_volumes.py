@@ -217,6 +217,28 @@ def test_planned_claims() -> None:
     assert planned(claim("c", "late"), volume("v", host="b")).verdict == "fits"
 
 
+def test_a_planned_claim_that_names_its_volume_gets_that_one_or_none() -> None:
+    named = claim("c", "soon", mode="ReadWriteMany")
+    named["spec"]["volumeName"] = "v"
+    wanted = demands(mounting("p-0", "c"))
+
+    def verdict(*volumes: Plain) -> str:
+        return judge(cluster([], list(volumes)), wanted, claims=(named,)).verdict
+
+    assert verdict() == "does_not_fit", "nothing is made for a claim that names a volume"
+    assert verdict(volume("v", "soon")) == "fits"
+    assert verdict(volume("v", "soon", claimRef={"namespace": "team", "name": "c"})) == "fits"
+    assert verdict(volume("v", "soon", claimRef={"namespace": "team", "name": "other"})) == "does_not_fit"
+
+
+def test_a_claim_of_a_class_that_is_not_there_is_never_bound() -> None:
+    assert state(cluster([claim("c", "gone")], []), mounting("p", "c")).cluster_failure(0) == why.UNBOUND_IMMEDIATE
+    prebound = claim("c", "late")
+    prebound["spec"]["volumeName"] = "v"  # not yet confirmed by the volume controller
+    found = state(cluster([prebound], [volume("v")]), mounting("p", "c"))
+    assert found.cluster_failure(0) == why.UNBOUND_IMMEDIATE
+
+
 def test_a_claim_without_a_class_gets_the_default_one() -> None:
     default = {
         **CLASSES[0],
