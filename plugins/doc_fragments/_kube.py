@@ -113,3 +113,11 @@ notes:
   - Inside a pod give O(host=https://kubernetes.default.svc) with the mounted service account's token as O(api_key) and
     its certificate as O(ca_cert).
 """
+
+    # Beside the standard fragment, by modules that ask no cluster.
+    UNUSED = r"""
+options: {}
+notes:
+  - The connection options are accepted, so that one C(module_defaults) entry serves the whole action group. They are
+    not used.
+"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: dgd_components
 short_description: List the components of a DynamoGraphDeployment
-version_added: 1.0.0
+version_added: 0.1.0
 description:
   - Returns the components of a C(DynamoGraphDeployment) (DGD) of either API version, as the manifest has them.
     Nothing is rendered; for the pods see P(inference_ops.dynamo.dgd_pods#filter).

@@ -8,41 +8,18 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: dgd_pods
 short_description: Show the pods that the Dynamo operator will make of a DynamoGraphDeployment
-version_added: 1.0.0
+version_added: 0.1.0
 description:
   - Returns the pods that a C(DynamoGraphDeployment) (DGD) becomes, as M(inference_ops.dynamo.gpu_fit) takes them.
   - Does what M(inference_ops.dynamo.dgd_render) does, for playbooks that hold the DGD as data.
   - A DGD that the operator would refuse is an error that says why.
 options:
-  _input:
-    description: The DGD as data, or a list of objects that holds it.
-    type: raw
-    required: true
-  name:
-    description: The DGD to take, where there are several.
-    type: str
-  namespace:
-    description: The namespace that the DGD goes to. Must agree with the manifest's own.
-    type: str
   operator_release:
     description: The release whose rules apply, as in M(inference_ops.dynamo.dgd_render).
     type: str
     default: auto
-  pathway:
-    description: The kind of workload, as in M(inference_ops.dynamo.dgd_render).
-    type: str
-    choices: [auto, deployment, lws, grove]
-    default: auto
-  operator_config:
-    description: Settings of the operator that differ from those of its Helm chart.
-    type: dict
-  pull_secrets:
-    description: Names and registries of the namespace's pull secrets.
-    type: list
-    elements: dict
-  snapshot:
-    description: A cluster's snapshot, as M(inference_ops.dynamo.cluster_info) returns it.
-    type: dict
+extends_documentation_fragment:
+  - inference_ops.dynamo._render_filter
 author:
   - Inference Ops contributors (@inference-ops)
 seealso:

@@ -8,23 +8,13 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: dgd_release_diff
 short_description: Say what changes in a DGD's pods from one release of the operator to another
-version_added: 1.0.0
+version_added: 0.1.0
 description:
   - Renders a C(DynamoGraphDeployment) (DGD) by the rules of two releases and returns what differs.
   - The documented values can be compared with a release as well.
   - A DGD that the first release would refuse is an error; what the second would refuse is part of the answer.
 positional: from_release, to_release
 options:
-  _input:
-    description: The DGD as data, or a list of objects that holds it.
-    type: raw
-    required: true
-  name:
-    description: The DGD to take, where there are several.
-    type: str
-  namespace:
-    description: The namespace that the DGD goes to. Must agree with the manifest's own.
-    type: str
   from_release:
     description: The release to compare, such as V(1.1), or V(documented).
     type: str
@@ -33,21 +23,8 @@ options:
     description: The release to compare with.
     type: str
     required: true
-  pathway:
-    description: The kind of workload, as in M(inference_ops.dynamo.dgd_render).
-    type: str
-    choices: [auto, deployment, lws, grove]
-    default: auto
-  operator_config:
-    description: Settings of the operator that differ from those of its Helm chart.
-    type: dict
-  pull_secrets:
-    description: Names and registries of the namespace's pull secrets.
-    type: list
-    elements: dict
-  snapshot:
-    description: A cluster's snapshot, as M(inference_ops.dynamo.cluster_info) returns it.
-    type: dict
+extends_documentation_fragment:
+  - inference_ops.dynamo._render_filter
 author:
   - Inference Ops contributors (@inference-ops)
 seealso:

@@ -89,9 +89,8 @@ attributes:
     support: full
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
+  - inference_ops.dynamo._kube.unused
   - inference_ops.dynamo._attributes
-notes:
-  - The connection options are accepted, so that C(module_defaults) of the action group can hold them, and are not used.
 author:
   - Inference Ops contributors (@inference-ops)
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: dgd_render
 short_description: Show what the Dynamo operator will create from a DynamoGraphDeployment
-version_added: 1.0.0
+version_added: 0.1.0
 description:
   - Renders a C(DynamoGraphDeployment) (DGD) of API version C(nvidia.com/v1alpha1) or C(nvidia.com/v1beta1) into the
     objects that a release of the Dynamo operator creates from it, and into the pods that these objects become.
@@ -22,6 +22,7 @@ author:
   - Inference Ops contributors (@inference-ops)
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
+  - inference_ops.dynamo._kube.unused
   - inference_ops.dynamo._attributes
 attributes:
   check_mode:
@@ -36,9 +37,6 @@ attributes:
     support: full
     details:
       - This module only reads.
-notes:
-  - The connection options are accepted, so that one C(module_defaults) entry serves the whole action group.
-    They are not used.
 options:
   src:
     description:

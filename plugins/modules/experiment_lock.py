@@ -47,9 +47,9 @@ attributes:
     support: full
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
+  - inference_ops.dynamo._kube.unused
   - inference_ops.dynamo._attributes
 notes:
-  - The connection options are accepted, so that C(module_defaults) of the action group can hold them, and are not used.
   - Must run on the controller, as the lock lives and ends with the ansible-playbook process.
 author:
   - Inference Ops contributors (@inference-ops)
