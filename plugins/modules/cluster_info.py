@@ -21,6 +21,7 @@ description:
   - With O(path) the snapshot is saved, so that every judgement can be made again without the cluster.
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
+  - inference_ops.dynamo._kube.used
   - inference_ops.dynamo._attributes
 attributes:
   check_mode:

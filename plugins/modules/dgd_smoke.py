@@ -118,6 +118,7 @@ attributes:
         artifact's.
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
+  - inference_ops.dynamo._kube.used
   - inference_ops.dynamo._attributes
 seealso:
   - module: inference_ops.dynamo.workload_wait

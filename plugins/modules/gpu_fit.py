@@ -81,6 +81,7 @@ attributes:
     support: full
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
+  - inference_ops.dynamo._kube.used
   - inference_ops.dynamo._attributes
   - inference_ops.dynamo._attributes.read_only
 seealso:

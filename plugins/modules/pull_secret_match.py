@@ -20,6 +20,7 @@ description:
     secret in any other namespace, which this module cannot see.
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
+  - inference_ops.dynamo._kube.used
   - inference_ops.dynamo._attributes
   - inference_ops.dynamo._attributes.read_only
 options:

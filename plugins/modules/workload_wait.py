@@ -26,6 +26,7 @@ author:
   - Inference Ops contributors (@inference-ops)
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
+  - inference_ops.dynamo._kube.used
   - inference_ops.dynamo._attributes
   - inference_ops.dynamo._attributes.read_only
 options:
