@@ -106,13 +106,13 @@ options:
         commas.
     type: list
     elements: str
-requirements:
-  - kubernetes >= 31.0.0
 """
 
     # Beside the standard fragment, by modules that ask a cluster.
     USED = r"""
 options: {}
+requirements:
+  - kubernetes >= 31.0.0
 notes:
   - The module refuses to run on an ambient current context. Give O(context) or O(host).
   - Inside a pod give O(host=https://kubernetes.default.svc) with the mounted service account's token as O(api_key) and
