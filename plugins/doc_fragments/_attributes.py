@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """A module takes the fragment and sets ``support`` of the first three; ``READ_ONLY`` does so for one that reads."""
+    """A module takes the fragment and sets ``support`` of the first three; ``READ_ONLY`` and ``FULL`` do so for many."""
 
     DOCUMENTATION = r"""
 options: {}
@@ -43,4 +43,16 @@ attributes:
     support: full
     details:
       - This module only reads.
+"""
+
+    # To be used beside the standard fragment by modules that keep files and support all of it without a reservation.
+    FULL = r"""
+options: {}
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
 """

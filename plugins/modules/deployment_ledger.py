@@ -48,17 +48,11 @@ options:
     description: Refuse to create a ledger. For a retired iteration, where only V(torn_down_at) may be written.
     type: bool
     default: false
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
   - inference_ops.dynamo._kube.unused
   - inference_ops.dynamo._attributes
+  - inference_ops.dynamo._attributes.full
 author:
   - Inference Ops contributors (@inference-ops)
 """

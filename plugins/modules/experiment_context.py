@@ -22,17 +22,11 @@ options:
     description: The effective context.
     type: str
     required: true
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
   - inference_ops.dynamo._kube.unused
   - inference_ops.dynamo._attributes
+  - inference_ops.dynamo._attributes.full
 author:
   - Inference Ops contributors (@inference-ops)
 """

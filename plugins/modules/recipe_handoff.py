@@ -124,17 +124,11 @@ options:
         M(inference_ops.dynamo.deployment_ledger) does with RV(ledger_fields). See RV(record).
     type: bool
     default: false
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
 extends_documentation_fragment:
   - inference_ops.dynamo._kube
   - inference_ops.dynamo._kube.unused
   - inference_ops.dynamo._attributes
+  - inference_ops.dynamo._attributes.full
 author:
   - Inference Ops contributors (@inference-ops)
 """
