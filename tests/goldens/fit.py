@@ -24,7 +24,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.clus
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import judge_fit
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.report import FitReport, FitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.state import State
-from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row
+from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row, compared
 
 Case = Mapping[str, Any]
 KINDS = {
@@ -42,8 +42,9 @@ SECONDS = 10.0
 
 def run(folder: Path) -> Iterator[Row]:
     """Yield the rows of every case below ``folder``/fit, and one that tells the prediction's hit rate."""
-    hits = judged = 0
-    for path in sorted((folder / "fit").glob("*.json")):
+    hits: list[bool] = []
+
+    def rows(path: Path) -> Iterator[Row]:
         case = json.loads(path.read_text(encoding="utf-8"))
         report = judge(case)
         group = str(case.get("kind") or "case")
@@ -51,11 +52,12 @@ def run(folder: Path) -> Iterator[Row]:
         yield from _witness(case, path.stem, group, report)
         yield from _reasons(case, path.stem, group)
         if case.get("class") != "evictions":
-            judged += 1
-            hits += predicted(case, report)
-    if judged:
+            hits.append(predicted(case, report))
+
+    yield from compared(sorted((folder / "fit").glob("*.json")), lambda path: path.stem, rows)
+    if hits:
         # A hit is chance where scores tie, so this row informs and cannot fail.
-        yield Row(f"prediction right {100 * hits // judged} %", "all", "equal", f"{hits} of {judged}")
+        yield Row(f"prediction right {100 * sum(hits) // len(hits)} %", "all", "equal", f"{sum(hits)} of {len(hits)}")
 
 
 def snapshot(case: Case) -> dict[str, Any]:

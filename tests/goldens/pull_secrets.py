@@ -27,7 +27,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.image_re
     parse_image,
 )
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.keyring import Keyring, operator_index
-from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row
+from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row, compared
 
 #: The namespace of the pod in every case.
 NAMESPACE = "default"
@@ -39,13 +39,17 @@ def run(folder: Path) -> Iterator[Row]:
     file = folder / "pull_secrets" / "cases.json"
     if not file.is_file():
         return
-    for case in json.loads(file.read_text(encoding="utf-8"))["cases"]:
-        secrets = [_collected(secret) for secret in case["secrets"]]
-        for release in ("1.1", "1.5"):
-            expected = case[f"operator_{release.replace('.', '_')}"]
-            ours = _operator(secrets, case["image"], release, expected)
-            yield _row(f"operator {release}", case["id"], ours, expected)
-        yield _row("kubelet", case["id"], _kubelet(secrets, case), case["kubelet"])
+    cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
+    yield from compared(cases, lambda case: str(case["id"]), _rows)
+
+
+def _rows(case: Json) -> Iterator[Row]:
+    secrets = [_collected(secret) for secret in case["secrets"]]
+    for release in ("1.1", "1.5"):
+        expected = case[f"operator_{release.replace('.', '_')}"]
+        ours = _operator(secrets, case["image"], release, expected)
+        yield _row(f"operator {release}", case["id"], ours, expected)
+    yield _row("kubelet", case["id"], _kubelet(secrets, case), case["kubelet"])
 
 
 def _collected(secret: Json) -> SecretEntry:

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.render i
 )
 from ansible_collections.inference_ops.dynamo.tests.goldens.meanings import difference as meaning_difference
 from ansible_collections.inference_ops.dynamo.tests.goldens.meanings import warned_fields
-from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row
+from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row, compared
 
 RELEASES = ("1.1", "1.5")
 HASH = "a1b2c3d4"
@@ -59,17 +59,23 @@ _TOPOLOGIES = {
 
 def run(folder: Path) -> Iterable[Row]:
     """Yield one row a run of the operator."""
-    for release in RELEASES:
-        for source in sorted((folder / release).glob("*/input.yaml")):
-            definition = yaml.load(source.read_text(), Loader=yaml.CSafeLoader)
-            for golden in sorted(source.parent.glob("*.json")):
-                yield _row(release, definition, golden)
+    files = (path for release in RELEASES for path in sorted((folder / release).glob("*/*.json")))
+    return compared(files, _name, lambda path: [_row(path)])
 
 
-def _row(release: str, definition: Mapping[str, Any], golden: Path) -> Row:
-    expected = json.loads(golden.read_text())
+@lru_cache(maxsize=1)
+def _definition(path: Path) -> Any:
+    return yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+
+
+def _name(golden: Path) -> str:
+    return "/".join(golden.parts[-3:])
+
+
+def _row(golden: Path) -> Row:
+    definition, expected = _definition(golden.parent / "input.yaml"), json.loads(golden.read_text())
+    release = golden.parent.parent.name
     pathway, config_name = expected["pathway"], expected["config"]
-    name = f"{release}/{golden.parent.name}/{golden.name}"
     group = f"{release} {pathway} {_types(definition)}"
     request = RenderRequest(
         definition=definition,
@@ -86,7 +92,7 @@ def _row(release: str, definition: Mapping[str, Any], golden: Path) -> Row:
     )
     result = render(request)
     detail = difference(result, expected)
-    return Row(group, name, "different" if detail else "equal", detail)
+    return Row(group, _name(golden), "different" if detail else "equal", detail)
 
 
 def _namespace(definition: Mapping[str, Any]) -> str:

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 Status = Literal["equal", "different", "not supported"]
+Case = TypeVar("Case")
 STATUSES: tuple[Status, ...] = ("equal", "different", "not supported")
 
 
@@ -20,3 +22,16 @@ class Row:
     name: str
     status: Status
     detail: str = ""
+
+
+def compared(
+    cases: Iterable[Case], name: Callable[[Case], str], compare: Callable[[Case], Iterable[Row]]
+) -> Iterator[Row]:
+    """Yield the rows of each case; one that stops the comparison is a difference, and the others go on."""
+    for case in cases:
+        try:
+            rows = list(compare(case))
+        except Exception as error:  # whatever it is, it is what this case shows
+            yield Row("stopped", name(case), "different", f"{type(error).__name__}: {error}")
+        else:
+            yield from rows

@@ -15,29 +15,30 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage i
     seconds,
     triage,
 )
-from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row
+from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row, compared
 
 COMPONENT = "Worker"
 
 
 def run(folder: Path) -> Iterable[Row]:
     """Yield a row for each recorded state under ``folder/triage``."""
-    for path in sorted((folder / "triage").glob("*.json")):
-        case = json.loads(path.read_text(encoding="utf-8"))
-        state = ClusterState(
-            now=seconds(case["taken_at"]),
-            dgd=case["manifest"]["metadata"]["name"],
-            objects=from_dumps(case["objects"]),
-            nodes=case.get("nodes"),
-            logs=case.get("logs") or {},
-        )
-        report = triage(state)
-        view = report.component(COMPONENT)
-        found = view.category if view else "no such component"
-        equal = found == case["category"]
-        detail = (
-            ""
-            if equal
-            else f"{case['description']}: right is {case['category']}, we say {found} ({view.slowest if view else ''})"
-        )
-        yield Row("triage", path.stem, "equal" if equal else "different", detail)
+    return compared(sorted((folder / "triage").glob("*.json")), lambda path: path.stem, _rows)
+
+
+def _rows(path: Path) -> Iterable[Row]:
+    case = json.loads(path.read_text(encoding="utf-8"))
+    state = ClusterState(
+        now=seconds(case["taken_at"]),
+        dgd=case["manifest"]["metadata"]["name"],
+        objects=from_dumps(case["objects"]),
+        nodes=case.get("nodes"),
+        logs=case.get("logs") or {},
+    )
+    view = triage(state).component(COMPONENT)
+    found = view.category if view else "no such component"
+    if found == case["category"]:
+        yield Row("triage", path.stem, "equal")
+    else:
+        seen = view.slowest if view else ""
+        detail = f"{case['description']}: right is {case['category']}, we say {found} ({seen})"
+        yield Row("triage", path.stem, "different", detail)
