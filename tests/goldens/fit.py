@@ -24,17 +24,10 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.clus
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.judge import judge_fit
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.report import FitReport, FitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.fit.state import State
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.kinds import KINDS
 from ansible_collections.inference_ops.dynamo.tests.goldens.rows import Row, compared
 
 Case = Mapping[str, Any]
-KINDS = {
-    "Namespace": "namespaces",
-    "PersistentVolume": "persistentvolumes",
-    "PersistentVolumeClaim": "persistentvolumeclaims",
-    "PriorityClass": "priorityclasses",
-    "RuntimeClass": "runtimeclasses",
-    "StorageClass": "storageclasses",
-}
 _FRAME = re.compile(r"0/\d+ nodes are available: (?P<reasons>.*?)\.(?: no new claims| preemption:| not found|$)")
 _COUNT = re.compile(r"(?P<count>\d+) (?P<reason>.*)")
 SECONDS = 10.0
@@ -64,7 +57,7 @@ def snapshot(case: Case) -> dict[str, Any]:
     """Return the recorded cluster as a snapshot."""
     found: dict[str, Any] = {"nodes": case["nodes"], "pods": case["existing_pods"]}
     for entry in case["objects"]:
-        found.setdefault(KINDS[entry["kind"]], []).append(entry)
+        found.setdefault(KINDS[entry["kind"]].plural, []).append(entry)
     return found
 
 
