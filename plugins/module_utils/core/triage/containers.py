@@ -21,6 +21,10 @@ BACKOFF_RESET = 600.0
 MANY_RESTARTS = 3
 #: So many, not long ago, make a container that is ready just now no proof of health.
 UNSTEADY_RESTARTS = 2
+#: A run has outlived the one before when it lasted this much longer, and twice as long.
+OUTLIVED = 60.0
+#: A container that its probe killed once and that is ready again is watched for no longer than this.
+ONE_KILL = 120.0
 #: The difference that two clocks, or a second's rounding, may make.
 SLACK = 5.0
 #: An answer in this class says that the server is up and has no such path: waiting does not bring it.
@@ -268,8 +272,11 @@ def _killed_by_probe(one: Container, ended: K8sObject) -> Verdict | None:
             break
         match = _KILLED_BY.search(event.message) if event.reason == "Killing" else None
         if match and (not finished or event.first <= finished + SLACK):
-            return _probe_verdict(
-                one, match["probe"], event, f"Container {one.name} was killed by its {match['probe']} probe"
+            return replace(
+                _probe_verdict(
+                    one, match["probe"], event, f"Container {one.name} was killed by its {match['probe']} probe"
+                ),
+                since=min(event.last, finished) if finished else event.last,
             )
     if int(ended.get("exitCode") or 0) not in (137, 143):
         return None
@@ -307,10 +314,10 @@ def _running(one: Container) -> Verdict:
         return being_killed
     ready = bool(one.status.get("ready"))
     ran = one.now - began if began else 0.0
-    if last and one.restarts and ran < BACKOFF_RESET:
+    if last and one.restarts and not _outlived(last, ran):
         if not ready:
             return _crashed(one, last).noting(f"container {one.name}: running again since {round(ran)} s, not ready")
-        if one.restarts >= UNSTEADY_RESTARTS and int(last.get("exitCode") or 0) != 0:
+        if _unsteady(one, last, ran):
             return _crashed(one, last).noting(f"container {one.name}: ready just now, after {one.restarts} restarts")
     if ready:
         return Verdict("ready", f"Container {one.name} is ready", detail={"restarts": one.restarts})
@@ -324,6 +331,23 @@ def _running(one: Container) -> Verdict:
     if one.status.get("started") is False and Probe.of(one.spec, "startup") is not None:
         return _starting(one, ran)
     return _not_ready(one, began, ran)
+
+
+def _outlived(last: K8sObject, ran: float) -> bool:
+    """Return whether the present run got well past the point at which the one before ended: then that is over."""
+    began, finished = seconds(last.get("startedAt")), seconds(last.get("finishedAt"))
+    lived = max(0.0, finished - began) if began and finished else 0.0
+    return ran >= min(BACKOFF_RESET, max(lived + OUTLIVED, 2 * lived))
+
+
+def _unsteady(one: Container, last: K8sObject, ran: float) -> bool:
+    """Return whether a container that is ready just now will hardly stay so."""
+    killed = _killed_by_probe(one, last)
+    if one.restarts >= UNSTEADY_RESTARTS:
+        return killed is not None or int(last.get("exitCode") or 0) != 0
+    # What a probe's settings did once they do again at the same point of the next run.
+    reached = killed.since - seconds(last.get("startedAt")) + SLACK if killed is not None and killed.since else 0.0
+    return ran < min(reached, ONE_KILL)
 
 
 def _being_killed(one: Container, began: float) -> Verdict | None:

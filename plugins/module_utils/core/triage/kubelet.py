@@ -80,6 +80,10 @@ _MISSING = re.compile(
     ),
     re.I,
 )
+_CLAIM = re.compile(
+    r'persistentvolumeclaims? "(?P<named>[^"]+)" (?:not found|is not bound)'
+    r"|error processing PVC [^\s/]+/(?P<processed>[^\s:]+): "
+)
 _DRIVER = re.compile(
     r"nvidia-container-cli|nvidia-container-runtime|unresolvable CDI devices|CDI device|libcuda|nvml error", re.I
 )
@@ -259,11 +263,10 @@ def volume_event(reason: str, text: str) -> Verdict:
     missing = missing_config(text)
     if missing is not None:
         return missing
-    claim = re.search(r'persistentvolumeclaim "([^"]+)" (?:not found|is not bound)', text)
+    claim = _CLAIM.search(text)
     if claim:
-        return Verdict(
-            "pvc", f"Claim {claim[1]} is missing or not bound", (quote(text),), claim[1], {"claim": claim[1]}
-        )
+        name = claim["named"] or claim["processed"] or ""
+        return Verdict("pvc", f"Claim {name} is missing or not bound", (quote(text),), name, {"claim": name})
     volume = re.search(r'volume "([^"]+)"', text)
     return Verdict(
         "mount",

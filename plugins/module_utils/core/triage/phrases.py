@@ -57,7 +57,13 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"^node\(s\) resource fit failed", "insufficient_resource"),
     (r"^No node in the \S+ node-pool has (?P<resource>GPU) resources", "insufficient_resource"),
     (r"is not ready for fractional GPU scheduling", "node_unschedulable"),
-    # TaintToleration
+    # TaintToleration; first the taints that the node controller sets by a node's own state, not by anybody's will
+    (
+        r"^node\(s\) had (?:untolerated )?taint \{(?P<subject>node\.(?:kubernetes|cloudprovider\.kubernetes)\.io/"
+        r"(?:unschedulable|not-ready|unreachable|network-unavailable|memory-pressure|disk-pressure|pid-pressure"
+        r"|out-of-service|uninitialized|shutdown)[^}]*)\}",
+        "node_unschedulable",
+    ),
     (r"^node\(s\) had untolerated taint \{(?P<subject>.*)\}$", "taint"),
     (r"^node\(s\) had untolerated taint", "taint"),
     (r"^node\(s\) had taint \{(?P<subject>.*)\}, that the pod didn't tolerate", "taint"),

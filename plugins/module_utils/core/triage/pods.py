@@ -12,6 +12,7 @@ from typing import Any
 from .. import keys
 from ..demand import K8sObject
 from ..podresources import is_sidecar
+from .away import absent_node, node_away, on_lost_node
 from .categories import CATEGORIES, Way
 from .containers import Container, judge_container
 from .kubelet import missing_config, quote, stable, volume_event
@@ -28,8 +29,10 @@ NODE_RULES = frozenset({"taint", "node_affinity", "node_unschedulable"})
 _SCHEDULING_EVENTS = frozenset({"FailedScheduling", "Unschedulable"})
 _EVICTED = frozenset({"Evicted", "NodeShutdown", "Terminated", "Shutdown", "EvictionByEvictionAPI"})
 _NODE_REFUSALS = re.compile(
-    r"^(?:UnexpectedAdmissionError|OutOf\S+|NodeAffinity|NodePorts|Preempting|TaintToleration"
-    r"|PodOSNotSupported|SysctlForbidden|AppArmor|Topology\S*|.*AffinityError)$"
+    r"^(?:UnexpectedAdmissionError|UnexpectedPredicateFailureType|UnknownReason|InvalidNodeInfo|OutOf\S+"
+    r"|Node(?:Affinity|Ports|Name|Unschedulable|ResourcesFit|DeclaredFeatures\S*)|Preempting|TaintToleration"
+    r"|PodOS\S+|Pod\S+(?:NotSupported|NotAdmitted|Unsupported)|SupplementalGroupsPolicy\S+"
+    r"|InitContainerRestartPolicyForbidden|SysctlForbidden|AppArmor|Topology\S*|.*(?:Affinity|Alignment)Error)$"
 )
 #: Events about a bound pod whose containers wait, and who judges them.
 _VOLUME_EVENTS = frozenset({"FailedMount", "FailedMapVolume", "FailedAttachVolume"})
@@ -51,7 +54,7 @@ def judge_pod(pod: K8sObject, look: Look) -> Verdict | None:
     status = pod.get("status") or {}
     node = look.state.node_of.get(str((pod.get("spec") or {}).get("nodeName") or ""))
     if node is not None and is_lost(node):
-        return _on_lost_node(pod, node)
+        return on_lost_node(node)
     if meta(pod).get("deletionTimestamp"):
         return None
     phase = status.get("phase")
@@ -73,20 +76,6 @@ def judge_pod(pod: K8sObject, look: Look) -> Verdict | None:
 
 
 # --- pods that ended or lost their node -----------------------------------------------------------------------------
-
-
-def _on_lost_node(pod: K8sObject, node: K8sObject) -> Verdict:
-    ready = condition(node, "Ready")
-    since, told = ready.get("lastTransitionTime", ""), ready.get("message", "")
-    line = f"node {name_of(node)}: Ready is {ready.get('status')} since {since}: {told}"
-    return Verdict(
-        "node_lost",
-        f"Node {name_of(node)} does not report any more",
-        (quote(line),),
-        name_of(node),
-        {"node": name_of(node)},
-        since=seconds(ready.get("lastTransitionTime")),
-    )
 
 
 def _failed(pod: K8sObject, events: list[Event], look: Look) -> Verdict:
@@ -266,7 +255,13 @@ def _with_nodes(verdict: Verdict, pod: K8sObject, opinion: NodeOpinion) -> Verdi
         return _resources(verdict, opinion, detail)
     if verdict.category == "taint" and opinion.lost:
         return replace(verdict, category="node_lost", message="No node reports any more").noting(**detail)
-    if verdict.category in NODE_RULES and opinion.meant and verdict.category not in opinion.meant:
+    said = {one["category"] for one in verdict.detail.get("reasons") or ()}
+    if (
+        verdict.category in NODE_RULES
+        and opinion.meant
+        and verdict.category not in opinion.meant
+        and opinion.obstacle in said
+    ):
         # Most nodes are not meant for the pod at all; the few that are refuse it for this reason.
         return _obstacle(verdict.noting(**detail), opinion, "by the pod's own selector only these nodes are meant")
     found = opinion.subjects.get(verdict.category, ())
@@ -312,6 +307,10 @@ def _resources(verdict: Verdict, opinion: NodeOpinion, detail: dict[str, Any]) -
             return verdict.noting(**detail)
         return replace(verdict, message=f"{verdict.message}: a pod asks for {asked}{free}").noting(**detail)
     if opinion.obstacle in CATEGORIES:
+        said = {one["category"] for one in verdict.detail.get("reasons") or ()}
+        if opinion.obstacle not in said and not verdict.detail.get("truncated"):
+            # The scheduler refused no node for this: the nodes have changed since, which is told as a disagreement.
+            return verdict.noting(resource=resource, requested=asked)
         # The nodes that lack it could never hold the pod; those that could refuse it for another reason.
         return _obstacle(verdict, opinion, "nodes that are merely short of it are too small even when empty")
     most = opinion.lacking.get(resource, (asked, 0))[1]
@@ -385,7 +384,7 @@ def _scheduled(pod: K8sObject, events: list[Event], look: Look) -> Verdict:
     trouble = _kubelet_events(pod, events) if found is None or found.detail.get("stage") == "creating" else None
     if trouble is not None:
         return trouble
-    if found is None and (absent := _absent_node(pod, look.state)) is not None:
+    if found is None and (absent := absent_node(pod, look.state)) is not None:
         return absent
     if found is None:
         return Verdict(
@@ -393,6 +392,8 @@ def _scheduled(pod: K8sObject, events: list[Event], look: Look) -> Verdict:
         )
     if found.category == "ready" and condition(pod, "Ready").get("status") == "False":
         said = condition(pod, "Ready")
+        if (away := node_away(pod, events, look.state)) is not None:
+            return away
         return Verdict(
             "model_loading",
             f"The containers are ready, the pod is not ({said.get('reason', '')})",
@@ -403,15 +404,6 @@ def _scheduled(pod: K8sObject, events: list[Event], look: Look) -> Verdict:
     if found.detail.get("stage") == "creating":
         return _creating(found, events)
     return found
-
-
-def _absent_node(pod: K8sObject, state: ClusterState) -> Verdict | None:
-    """A pod may name a node that does not exist: no kubelet will ever take it up."""
-    node = str((pod.get("spec") or {}).get("nodeName") or "")
-    if state.nodes is None or node in state.node_of or state.now - created(pod) < SCHEDULER_SILENCE:
-        return None
-    line = f"pod {name_of(pod)}: nodeName {node}, there is no such node"
-    return Verdict("node_lost", f"Node {node} does not exist", (line,), node, {"node": node})
 
 
 def _creating(found: Verdict, events: list[Event]) -> Verdict:

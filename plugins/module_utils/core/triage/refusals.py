@@ -73,7 +73,7 @@ _ADMISSION: tuple[tuple[str, str, str], ...] = (
         "immutable",
         "Delete the DGD and apply it anew (topology_change: recreate).",
     ),
-    (r"is forbidden", "forbidden", ""),
+    (r"is forbidden(?!: User )", "forbidden", ""),
 )
 _BUILT_IN = tuple((re.compile(pattern), who, remedy) for pattern, who, remedy in _ADMISSION)
 #: Errors of what is around the operator, not of the DGD.
@@ -213,7 +213,7 @@ def _controller(obj: K8sObject, events: list[Event]) -> Verdict | None:
     if failed is not None or failure.get("status") == "True":
         text = failed.message if failed else str(failure.get("message") or "")
         return Verdict(
-            "unknown",
+            "operator_error" if _INFRASTRUCTURE.search(text) else "unknown",
             "A controller cannot create pods",
             (quote(text),),
             stable(text),

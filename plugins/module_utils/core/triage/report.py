@@ -255,10 +255,14 @@ def _component(
     of_the_graph: Sequence[Verdict],
 ) -> tuple[ComponentView, list[tuple[str, Verdict]]]:
     wanted = _generation(pods, state, spec.name)
-    hashes = {str(labels_of(pod).get(keys.LABEL_WORKER_HASH) or "") for pod in pods}
-    current = [pod for pod in pods if not wanted or labels_of(pod).get(keys.LABEL_WORKER_HASH) in (None, wanted)]
+    current = [
+        pod
+        for pod in pods
+        if (not wanted or labels_of(pod).get(keys.LABEL_WORKER_HASH) in (None, wanted)) and not state.superseded(pod)
+    ]
     ready = sum(1 for pod in current if verdicts[name_of(pod)].category == "ready")
-    updating = len(hashes) > 1
+    updating = len({str(labels_of(pod).get(keys.LABEL_WORKER_HASH) or "") for pod in pods}) > 1
+    updating = updating or any(state.superseded(pod) for pod in pods)
     repeated = _repeated_losses(current, verdicts, state.now)
     if ready >= spec.pods and not repeated:
         # What else lies about (evicted pods that were replaced, the old generation) is no trouble any more.
@@ -296,6 +300,15 @@ def _nothing_yet(spec: ComponentSpec, pods: int, state: ClusterState) -> Verdict
     graph = state.graph
     age = state.now - created(graph) if graph is not None and created(graph) else 0.0
     text = f"{pods} of {spec.pods} pods exist yet"
+    ending = [pod for pod in state.pods if meta(pod).get("deletionTimestamp") and state.component_of(pod) == spec.name]
+    if ending and not pods:
+        # deletionTimestamp is when the grace period ends; until a while after it all is as it should be.
+        late = state.now - min(seconds(meta(pod).get("deletionTimestamp")) for pod in ending)
+        if late < TAKE_UP:
+            text = f"{text}, {len(ending)} are still ending"
+            return Verdict("model_loading", text, key="ending", detail={"stage": "ending"})
+        line = f"pod {name_of(ending[0])}: {round(late)} s past its grace period, still there"
+        return Verdict("unknown", f"{text}, as the ones before do not end", (line,), "ending")
     if pods or age < TAKE_UP:
         return Verdict("model_loading", text, key="pods", detail={"stage": "creating_pods"})
     return Verdict(

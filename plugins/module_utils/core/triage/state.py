@@ -18,6 +18,8 @@ from ..errors import InputError
 
 #: Where no time can be read.
 NEVER = 0.0
+#: The Deployment controller counts templates here, on each ReplicaSet; a roll-back counts on.
+REVISION = "deployment.kubernetes.io/revision"
 
 
 def seconds(text: object) -> float:
@@ -58,8 +60,8 @@ def created(obj: K8sObject) -> float:
 def condition(obj: K8sObject, kind: str) -> K8sObject:
     """Return the condition of type ``kind``, or an empty mapping."""
     for one in (obj.get("status") or {}).get("conditions") or ():
-        if one.get("type") == kind:
-            return one if isinstance(one, Mapping) else {}
+        if isinstance(one, Mapping) and one.get("type") == kind:
+            return one
     return {}
 
 
@@ -220,6 +222,24 @@ class ClusterState:
         """Yield the objects of a plural that are part of this DGD."""
         return (obj for obj in self.of(plural) if not self.dgd or self.belongs(obj))
 
+    def superseded(self, pod: K8sObject) -> bool:
+        """Return whether a pod is of an older template of its Deployment than the newest ReplicaSet's."""
+        return any(owner.get("uid") in self._old_replicasets for owner in meta(pod).get("ownerReferences") or ())
+
+    @cached_property
+    def _old_replicasets(self) -> frozenset[str]:
+        newest: dict[str, tuple[int, str]] = {}
+        revisions: list[tuple[str, int, str]] = []
+        for one in self.of("replicasets"):
+            owner = next((owner for owner in meta(one).get("ownerReferences") or () if owner.get("controller")), None)
+            revision = str((meta(one).get("annotations") or {}).get(REVISION) or "")
+            if owner is None or not revision.isdigit():
+                continue
+            deployment, uid = str(owner.get("uid")), str(meta(one).get("uid") or "")
+            revisions.append((deployment, int(revision), uid))
+            newest[deployment] = max(newest.get(deployment, (0, "")), (int(revision), uid))
+        return frozenset(uid for deployment, revision, uid in revisions if revision < newest[deployment][0] and uid)
+
     def _owner(self, obj: K8sObject) -> K8sObject | None:
         owners = meta(obj).get("ownerReferences") or ()
         controller = next((one for one in owners if one.get("controller")), owners[0] if owners else None)
@@ -263,7 +283,7 @@ def from_dumps(objects: Mapping[str, Sequence[K8sObject]]) -> dict[str, tuple[K8
     """Return objects keyed by bare plural (``deployments.apps`` is ``deployments``), the same ones joined."""
     joined: dict[str, list[K8sObject]] = defaultdict(list)
     for plural, found in objects.items():
-        joined[plural.split(".")[0].lower()].extend(found)
+        joined[plural.split(".")[0].lower()].extend(one for one in found or () if isinstance(one, Mapping))
     return {plural: tuple(found) for plural, found in joined.items()}
 
 

@@ -196,6 +196,66 @@ CASES: dict[str, Case] = {
         "failed_deploy",
         "",
     ),
+    "early crashes are over once a run has outlived them": (
+        [
+            pod(containers=[running(ago=90, last=terminated(1, ran=5, ago=100), restarts=3)]),
+            ready_pod("demo-worker-1"),
+        ],
+        [],
+        {},
+        "ready",
+        "none",
+        "",
+    ),
+    "loading after an early crash": (
+        [pod(containers=[running(ago=200, ready=False, started=False, last=terminated(1, ago=210), restarts=1)])],
+        [],
+        {},
+        "model_loading",
+        "wait",
+        "",
+    ),
+    "loading again after it crashed late in loading": (
+        [
+            pod(
+                containers=[
+                    running(ago=100, ready=False, started=False, last=terminated(1, ran=300, ago=110), restarts=2)
+                ]
+            )
+        ],
+        [],
+        {},
+        "crash_loop",
+        "failed_deploy",
+        "error",
+    ),
+    "killed once by its probe, and not yet past that point again": (
+        [pod(containers=[running(ago=8, last=terminated(137, ran=75, ago=9), restarts=1)])],
+        [event("Killing", KILLED, ago=69, warning=False)],
+        {},
+        "probe_failure",
+        "failed_deploy",
+        "",
+    ),
+    "killed once by its probe long ago": (
+        [
+            pod(containers=[running(ago=300, last=terminated(137, ran=75, ago=301), restarts=1)]),
+            ready_pod("demo-worker-1"),
+        ],
+        [event("Killing", KILLED, ago=361, warning=False)],
+        {},
+        "ready",
+        "none",
+        "",
+    ),
+    "killed by its probe again and again, each time without an error": (
+        [pod(containers=[running(ago=5, last=terminated(0, "Completed", ran=75, ago=6), restarts=3)])],
+        [event("Killing", KILLED, ago=66, warning=False)],
+        {},
+        "probe_failure",
+        "failed_deploy",
+        "",
+    ),
 }
 
 

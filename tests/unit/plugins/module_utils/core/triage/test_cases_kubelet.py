@@ -11,6 +11,7 @@ from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.co
     node,
     pod,
     ready_pod,
+    running,
     waiting,
 )
 from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.core.triage.cases import (
@@ -289,6 +290,60 @@ CASES: dict[str, Case] = {
             event("Pulling", "Pulling image", ago=5, warning=False),
         ],
         {},
+        "model_loading",
+        "wait",
+        "",
+    ),
+    "claim missing, met at the mount": (
+        [pod(phase="Pending", containers=[waiting("ContainerCreating")])],
+        [
+            event(
+                "FailedMount",
+                "Unable to attach or mount volumes: error processing PVC team-a/cache: failed to fetch PVC from API "
+                'server: persistentvolumeclaims "cache" not found',
+            )
+        ],
+        {},
+        "pvc",
+        "fix_dependency",
+        "",
+    ),
+    "claim not bound, met at the mount": (
+        [pod(phase="Pending", containers=[waiting("ContainerCreating")])],
+        [event("FailedMount", "error processing PVC team-a/cache: PVC is not bound")],
+        {},
+        "pvc",
+        "fix_dependency",
+        "",
+    ),
+    "kubelet could not align the CPUs": (
+        [pod(phase="Failed", status={"reason": "SMTAlignmentError", "message": "SMT Alignment Error"})],
+        [],
+        {},
+        "node_admission",
+        "failed_deploy",
+        "",
+    ),
+    "kubelet calls its node not ready": (
+        [pod(containers=[running()], conditions=[{"type": "Ready", "status": "False"}])],
+        [],
+        {"nodes": [node("gpu-1", ready="False")]},
+        "node_lost",
+        "fix_dependency",
+        "",
+    ),
+    "node not ready, told by an event alone": (
+        [pod(containers=[running()], conditions=[{"type": "Ready", "status": "False"}])],
+        [event("NodeNotReady", "Node is not ready")],
+        {},
+        "node_lost",
+        "fix_dependency",
+        "",
+    ),
+    "a readiness gate is not the node's fault": (
+        [pod(containers=[running()], conditions=[{"type": "Ready", "status": "False", "reason": "ReadinessGates"}])],
+        [event("NodeNotReady", "Node is not ready", ago=90)],
+        {"nodes": [node("gpu-1")]},
         "model_loading",
         "wait",
         "",

@@ -214,6 +214,29 @@ CASES: dict[str, Case] = {
         "failed_deploy",
         "",
     ),
+    "the operator lacks a permission": (
+        [],
+        [
+            event(
+                "ReconcileError",
+                'deployments.apps is forbidden: User "system:serviceaccount:dynamo:operator" cannot create resource',
+                kind="DynamoComponentDeployment",
+                name="demo-worker",
+            )
+        ],
+        PART,
+        "operator_error",
+        "fix_dependency",
+        "reconcile",
+    ),
+    "a controller lacks a permission": (
+        [],
+        [],
+        refused('pods is forbidden: User "system:serviceaccount:lws:controller" cannot create resource "pods"'),
+        "operator_error",
+        "fix_dependency",
+        "",
+    ),
 }
 
 

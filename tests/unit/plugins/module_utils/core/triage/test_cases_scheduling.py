@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.core.triage.builders import (
+    at,
     event,
     node,
     pending,
@@ -347,6 +348,46 @@ CASES: dict[str, Case] = {
         {},
         "model_loading",
         "wait",
+        "",
+    ),
+    "the scheduler refused no node for what the nodes look like now": (
+        [pending(FULL, spec={**GPU, "nodeSelector": {"sku": "h200"}})],
+        [],
+        {"nodes": [node("a"), node("b")]},
+        "insufficient_resource",
+        "contention",
+        "",
+    ),
+    "a taint that the node controller sets, nodes not visible": (
+        [pending("0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }.")],
+        [],
+        {},
+        "node_unschedulable",
+        "fix_dependency",
+        "",
+    ),
+    "a cordoned node, told by its taint": (
+        [pending("0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unschedulable: }.")],
+        [],
+        {},
+        "node_unschedulable",
+        "fix_dependency",
+        "",
+    ),
+    "pods of a name that comes again are still ending": (
+        [ready_pod("demo-worker-0", deletionTimestamp=at(-20)), ready_pod("demo-worker-1", deletionTimestamp=at(-20))],
+        [],
+        {},
+        "model_loading",
+        "wait",
+        "",
+    ),
+    "pods before them do not end": (
+        [ready_pod("demo-worker-0", deletionTimestamp=at(300))],
+        [],
+        {},
+        "unknown",
+        "investigate",
         "",
     ),
 }

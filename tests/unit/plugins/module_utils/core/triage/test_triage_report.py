@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import CATEGORIES, REASONS
 from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.core.triage import (
     test_cases_containers,
@@ -163,3 +165,63 @@ def test_the_old_generation_does_not_count_for_the_new_one() -> None:
     view = report.component("Worker")
     assert view is not None
     assert (view.ready, view.category, view.updating) == (0, "model_loading", True)
+
+
+def replica_set(revision: int, **status: Any) -> Object:
+    """A ReplicaSet of the worker's Deployment; its UID is its revision's."""
+    owner = {"kind": "Deployment", "name": "demo-worker", "uid": "u-demo-worker", "controller": True}
+    metadata = {
+        "name": f"demo-worker-{revision}",
+        "uid": f"u-rs-{revision}",
+        "labels": labels(),
+        "annotations": {"deployment.kubernetes.io/revision": str(revision)},
+        "ownerReferences": [owner],
+    }
+    return {"metadata": metadata, "spec": {"replicas": 1}, "status": status}
+
+
+def of_revision(made: Object, revision: int) -> Object:
+    """The pod as one of the ReplicaSet of that revision."""
+    made["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "uid": f"u-rs-{revision}", "controller": True}]
+    return made
+
+
+def test_pods_of_an_older_template_do_not_count_for_the_newest() -> None:
+    # Revision 10 is newer than 9: they are numbers.
+    sets = [replica_set(9, replicas=2), replica_set(10, replicas=1)]
+    old = [of_revision(ready_pod(f"demo-worker-{number}"), 9) for number in range(2)]
+    report = judged([*old, of_revision(crash(1), 10)], replicasets=sets)
+    view = report.component("Worker")
+    assert view is not None
+    assert (view.category, view.ready, view.updating) == ("crash_loop", 0, True)
+    new = [of_revision(ready_pod(f"demo-worker-n{number}"), 10) for number in range(2)]
+    broken = of_revision(crash(1), 9)
+    assert judged([broken, *new], replicasets=sets).ready, "what the old template did is over"
+
+
+def test_a_new_template_that_is_refused_is_not_hidden_by_the_old_pods() -> None:
+    text = "exceeded quota: gpus, requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=2, limited: x=2"
+    failure = {"type": "ReplicaFailure", "status": "True", "message": f'pods "x" is forbidden: {text}'}
+    sets = [replica_set(1, replicas=2), replica_set(2, replicas=0, conditions=[failure])]
+    old = [of_revision(ready_pod(f"demo-worker-{number}"), 1) for number in range(2)]
+    assert judged(old, replicasets=sets).category == "quota"
+
+
+def test_dumps_with_entries_that_are_no_objects_are_judged_without_them() -> None:
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import (
+        ClusterState,
+        from_dumps,
+        triage,
+    )
+
+    made = ready_pod("demo-worker-0")
+    made["status"]["conditions"].append(None)
+    read: dict[str, list[Any]] = {
+        "pods": [made, None, "x"],
+        "events": [None],
+        "dynamographdeployments": [dgd(workers=1)],
+    }
+    objects = from_dumps(read)
+    view = triage(ClusterState(1.0, "demo", objects)).component("Worker")
+    assert view is not None
+    assert view.category == "ready"
