@@ -283,7 +283,10 @@ def _killed_by_probe(one: Container, ended: K8sObject) -> Verdict | None:
     for event in reversed(one.events):
         match = _PROBE_EVENT.match(event.message) if event.reason == "Unhealthy" else None
         fits = not finished or not event.last or began - SLACK <= event.last <= finished + SLACK
-        if match and match["probe"] == "Liveness" and fits:
+        probe = Probe.of(one.spec, "liveness")
+        # One failed answer below the threshold killed nothing.
+        often = probe is None or event.count >= probe.failures
+        if match and match["probe"] == "Liveness" and fits and often:
             return _probe_verdict(one, "liveness", event, f"Container {one.name} was killed by its liveness probe")
     return None
 
@@ -405,12 +408,14 @@ def _not_ready(one: Container, began: float, ran: float) -> Verdict:
     ]
     count = max((event.count for event in failed), default=0)
     budget = probe.budget if probe else 0.0
-    if probe and (count >= probe.failures or (failed and ran > budget + SLACK + probe.period)):
+    # Events are gone after an hour. Without a startup probe the time alone tells that the probe has failed too often.
+    told = failed or Probe.of(one.spec, "startup") is None
+    if probe and began and (count >= probe.failures or (told and ran > budget + SLACK + probe.period)):
+        message = f"Container {one.name} runs and its readiness probe fails"
+        verdict = _probe_verdict(one, "readiness", failed[-1] if failed else None, message)
+        line = f"container {one.name}: running since {round(ran)} s, not ready; its probe allows {round(budget)} s"
         return replace(
-            _probe_verdict(
-                one, "readiness", failed[-1], f"Container {one.name} runs and its readiness probe fails"
-            ).noting(running_seconds=round(ran)),
-            since=failed[-1].first,
+            verdict.noting(line, running_seconds=round(ran)), since=failed[-1].first if failed else began + budget
         )
     return Verdict(
         "model_loading",

@@ -229,7 +229,13 @@ def _specs(state: ClusterState, by_component: Mapping[str, list[K8sObject]]) -> 
         if known is None or known.pods < count:
             declared[name] = ComponentSpec(name, known.type if known else "", count, 1)
     if not declared:
-        declared = {name: ComponentSpec(name, "", len(pods), 1) for name, pods in by_component.items()}
+        # Where the DGD may not be read its Deployments say how many pods are wanted.
+        wanted = Counter({name: len(pods) for name, pods in by_component.items()})
+        for obj in state.mine("deployments"):
+            name, replicas = state.component_of(obj), (obj.get("spec") or {}).get("replicas", 1)
+            if name and isinstance(replicas, int):
+                wanted[name] = max(wanted[name], replicas)
+        declared = {name: ComponentSpec(name, "", count, 1) for name, count in wanted.items()}
     return tuple(declared[name] for name in sorted(declared))
 
 

@@ -18,6 +18,8 @@ from ..errors import InputError
 
 #: Where no time can be read.
 NEVER = 0.0
+#: What the recorder puts before the newest of many events that it keeps as one.
+COMBINED = "(combined from similar events): "
 #: The Deployment controller counts templates here, on each ReplicaSet; a roll-back counts on.
 REVISION = "deployment.kubernetes.io/revision"
 
@@ -96,7 +98,7 @@ class Event:
         path = str(about.get("fieldPath") or "")
         return cls(
             reason=str(obj.get("reason") or ""),
-            message=str(obj.get("message") or obj.get("note") or ""),
+            message=str(obj.get("message") or obj.get("note") or "").removeprefix(COMBINED),
             warning=obj.get("type") == "Warning",
             kind=str(about.get("kind") or ""),
             name=str(about.get("name") or ""),

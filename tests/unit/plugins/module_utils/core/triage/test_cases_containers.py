@@ -256,6 +256,45 @@ CASES: dict[str, Case] = {
         "failed_deploy",
         "",
     ),
+    "137 from outside, and one liveness answer too late before it": (
+        [
+            pod(
+                containers=[waiting("CrashLoopBackOff", "back-off", last=terminated(137), restarts=4)],
+                spec={"containers": [{"name": "main", "image": "i", "livenessProbe": {"failureThreshold": 3}}]},
+            )
+        ],
+        [event("Unhealthy", "Liveness probe failed: context deadline exceeded", ago=32)],
+        {},
+        "crash_loop",
+        "failed_deploy",
+        "killed",
+    ),
+    "137, and the answers that its liveness probe may fail": (
+        [
+            pod(
+                containers=[waiting("CrashLoopBackOff", "back-off", last=terminated(137), restarts=4)],
+                spec={"containers": [{"name": "main", "image": "i", "livenessProbe": {"failureThreshold": 3}}]},
+            )
+        ],
+        [event("Unhealthy", "Liveness probe failed: context deadline exceeded", ago=32, count=3)],
+        {},
+        "probe_failure",
+        "failed_deploy",
+        "",
+    ),
+    "not ready for longer than the probe allows, events gone": (
+        [
+            pod(
+                containers=[running(ago=130, ready=False)],
+                spec={"containers": [{"name": "main", "image": "i", "readinessProbe": {"periodSeconds": 10}}]},
+            )
+        ],
+        [],
+        {},
+        "probe_failure",
+        "failed_deploy",
+        "",
+    ),
 }
 
 

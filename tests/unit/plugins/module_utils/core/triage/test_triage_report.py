@@ -18,6 +18,7 @@ from ansible_collections.inference_ops.dynamo.tests.unit.plugins.module_utils.co
     Object,
     at,
     dgd,
+    event,
     judged,
     labels,
     node,
@@ -225,3 +226,18 @@ def test_dumps_with_entries_that_are_no_objects_are_judged_without_them() -> Non
     view = triage(ClusterState(1.0, "demo", objects)).component("Worker")
     assert view is not None
     assert view.category == "ready"
+
+
+def test_many_events_that_are_kept_as_one_say_the_same() -> None:
+    text = "(combined from similar events): 0/1 nodes are available: 1 node(s) were unschedulable."
+    assert judged([pending()], [event("FailedScheduling", text, count=9)]).category == "node_unschedulable"
+
+
+def test_without_the_dgd_its_deployments_say_how_many_are_wanted() -> None:
+    from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage import ClusterState, triage
+
+    deployment = {"metadata": {"name": "demo-worker", "labels": labels()}, "spec": {"replicas": 3}}
+    objects = {"pods": [ready_pod("demo-worker-0")], "deployments": [deployment]}
+    view = triage(ClusterState(1.0, "demo", objects)).component("Worker")
+    assert view is not None
+    assert (view.desired, view.ready) == (3, 1)
