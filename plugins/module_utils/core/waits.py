@@ -236,15 +236,15 @@ def _pods_of(job: K8sObject, state: ClusterState) -> list[K8sObject]:
 
 
 def _job_causes(report: JobReport, job: K8sObject | None, state: ClusterState) -> list[Cause]:
-    """Why a Job is not done yet; crashes are the Job's own business until its back-off limit."""
+    """Why a Job is not done yet; crashes and pods that are lost are its own business until its back-off limit."""
     if job is None:
         return []
-    found = list(triage_pods(state, _pods_of(job, state), report.name))
-    causes = [
-        replace(cause, way="wait") if cause.category in CRASHES else cause
-        for cause in found
-        if cause.category != "model_loading"
-    ]
+    pods = _pods_of(job, state)
+    dead = [pod for pod in pods if (pod.get("status") or {}).get("phase") == "Failed"]
+    alive = triage_pods(state, [pod for pod in pods if pod not in dead], report.name)
+    causes = [replace(one, way="wait") if one.category in CRASHES else one for one in alive]
+    causes += [replace(one, way="wait") for one in triage_pods(state, dead, report.name)]
+    causes = [one for one in causes if one.category != "model_loading"]
     only = replace(state, dgd="", objects={"jobs": (job,), "events": state.of("events")})
     for _component, verdict in refused(only):
         causes.append(

@@ -240,7 +240,7 @@ def operator_trouble(state: ClusterState, without_pods: set[str]) -> Iterator[tu
                 text, f"DGD {name_of(graph)}: {ready.get('reason')}: ", seconds(ready.get("lastTransitionTime"))
             ),
         )
-    if not (graph.get("status") or {}) and state.now - created(graph) > TAKE_UP:
+    if not (graph.get("status") or {}) and without_pods and state.now - created(graph) > TAKE_UP:
         yield (
             "",
             Verdict(

@@ -24,6 +24,8 @@ from .verdict import Verdict, severity
 NAMED_PODS = 10
 #: Pods that belong to no component are shown under this name.
 NO_COMPONENT = "-"
+#: Pods of these categories are over and are replaced.
+LOST = frozenset({"evicted", "node_admission"})
 #: Losses within this time count although their successors are ready.
 RECENT = 120.0
 
@@ -274,11 +276,11 @@ def _component(
         # What else lies about (evicted pods that were replaced, the old generation) is no trouble any more.
         return ComponentView(spec.name, spec.pods, ready, "ready", "", len(pods), updating), []
     found = [(name_of(pod), verdicts[name_of(pod)]) for pod in current if verdicts[name_of(pod)].category != "ready"]
-    if (
-        len(current) - sum(1 for _name, verdict in found if verdict.category in ("evicted", "node_admission"))
-        < spec.pods
-    ):
+    kept = [(name, verdict) for name, verdict in found if verdict.category not in LOST]
+    if len(current) - len(found) + len(kept) < spec.pods:
         found += [("", verdict) for verdict in refusals]
+    elif not repeated:
+        found = kept  # each that was lost has its successor, and how that one does is the question
     if stuck is not None and all(verdict.category in ("model_loading", "unknown") for _name, verdict in found):
         found.append(("", stuck))
     if not found and not of_the_graph:
@@ -291,7 +293,7 @@ def _component(
 
 def _repeated_losses(pods: Sequence[K8sObject], verdicts: Mapping[str, Verdict], now: float) -> bool:
     """Pods that are taken away again and again are not over because the newest ones are ready just now."""
-    lost = [pod for pod in pods if verdicts[name_of(pod)].category in ("evicted", "node_admission")]
+    lost = [pod for pod in pods if verdicts[name_of(pod)].category in LOST]
     return len(lost) > 1 and now - max(_last_change(pod) for pod in lost) < RECENT
 
 

@@ -202,6 +202,17 @@ def test_a_jobs_crashes_are_its_own_business_until_its_limit() -> None:
     assert (result["state"], result["way"]) == ("progressing", "wait")
 
 
+@pytest.mark.parametrize("next_one", [ready_pod("dl-1"), pending("0/1 nodes are available: 1 Insufficient memory.")])
+def test_a_pod_that_a_job_lost_is_replaced(next_one: Object) -> None:
+    lost = pod("dl-0", phase="Failed", status={"reason": "Evicted", "message": "The node was low on resource: memory"})
+    for one in (lost, next_one):
+        one["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "download", "uid": "u-j"}]
+    _judged, result = outcome(request("jobs", "download", policy=LOOK), sight(jobs=[job()], pods=[lost, next_one]))
+    assert result["state"] == "progressing"
+    assert result["way"] in ("wait", "contention")
+    assert "evicted" in {one["category"] for one in result["causes"]}, "it is told, and ends nothing"
+
+
 def test_a_job_whose_pod_can_never_run_does_not_wait_for_its_deadline() -> None:
     stuck = pending(
         "0/2 nodes are available: 2 node(s) had untolerated taint(s).", ownerReferences=[{"uid": "u-j", "kind": "Job"}]

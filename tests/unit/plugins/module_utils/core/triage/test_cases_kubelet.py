@@ -348,6 +348,18 @@ CASES: dict[str, Case] = {
         "wait",
         "",
     ),
+    "an evicted pod whose successor loads is over": (
+        [
+            pod("demo-worker-9", phase="Failed", status={"reason": "Evicted", "message": "low"}, age=60),
+            ready_pod("demo-worker-0"),
+            pod("demo-worker-1", containers=[running(ago=20, ready=False, started=False)]),
+        ],
+        [],
+        {},
+        "model_loading",
+        "wait",
+        "",
+    ),
 }
 
 

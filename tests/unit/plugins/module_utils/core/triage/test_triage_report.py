@@ -241,3 +241,8 @@ def test_without_the_dgd_its_deployments_say_how_many_are_wanted() -> None:
     view = triage(ClusterState(1.0, "demo", objects)).component("Worker")
     assert view is not None
     assert (view.desired, view.ready) == (3, 1)
+
+
+def test_a_dgd_whose_pods_are_there_was_taken_up() -> None:
+    report = judged([ready_pod("demo-worker-0"), ready_pod("demo-worker-1")], graph={**dgd(), "status": {}})
+    assert (report.category, report.causes) == ("ready", ())
