@@ -348,9 +348,11 @@ def _unsteady(one: Container, last: K8sObject, ran: float) -> bool:
     killed = _killed_by_probe(one, last)
     if one.restarts >= UNSTEADY_RESTARTS:
         return killed is not None or int(last.get("exitCode") or 0) != 0
-    # What a probe's settings did once they do again at the same point of the next run.
-    reached = killed.since - seconds(last.get("startedAt")) + SLACK if killed is not None and killed.since else 0.0
-    return ran < min(reached, ONE_KILL)
+    if killed is None or not killed.since or not any(_REFUSED.search(line) for line in killed.evidence):
+        return False
+    # A path that the server does not have was refused, and will be at the same point of this run. A late answer may
+    # have been the node's fault.
+    return ran < min(killed.since - seconds(last.get("startedAt")) + SLACK, ONE_KILL)
 
 
 def _being_killed(one: Container, began: float) -> Verdict | None:

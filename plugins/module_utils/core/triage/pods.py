@@ -37,6 +37,9 @@ _NODE_REFUSALS = re.compile(
 #: Events about a bound pod whose containers wait, and who judges them.
 _VOLUME_EVENTS = frozenset({"FailedMount", "FailedMapVolume", "FailedAttachVolume"})
 _SANDBOX_EVENTS = frozenset({"FailedCreatePodSandBox", "NetworkNotReady", "FailedCreatePodSandbox"})
+#: A kubelet that begins with a pod says this once or twice.
+_CACHE = re.compile(r"failed to sync (?:configmap|secret) cache")
+CACHE_OFTEN = 4
 #: In these ways a later event shows that the trouble is over.
 _PROGRESS_EVENTS = frozenset({"Pulling", "Pulled", "Created", "Started", "SuccessfulAttachVolume"})
 
@@ -462,6 +465,8 @@ def _kubelet_events(pod: K8sObject, events: list[Event]) -> Verdict | None:
     for event in reversed(events):
         if event.reason in _PROGRESS_EVENTS:
             return None
+        if _CACHE.search(event.message) and event.count < CACHE_OFTEN:
+            continue  # the kubelet has just not read the object yet
         if event.reason in _VOLUME_EVENTS:
             specific = [one for one in events if one.reason in _VOLUME_EVENTS and missing_config(one.message)]
             told = specific[-1] if specific else event

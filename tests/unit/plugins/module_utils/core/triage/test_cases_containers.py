@@ -231,7 +231,7 @@ CASES: dict[str, Case] = {
     ),
     "killed once by its probe, and not yet past that point again": (
         [pod(containers=[running(ago=8, last=terminated(137, ran=75, ago=9), restarts=1)])],
-        [event("Killing", KILLED, ago=69, warning=False)],
+        [event("Unhealthy", LIVENESS, ago=69), event("Killing", KILLED, ago=69, warning=False)],
         {},
         "probe_failure",
         "failed_deploy",
@@ -293,6 +293,20 @@ CASES: dict[str, Case] = {
         {},
         "probe_failure",
         "failed_deploy",
+        "",
+    ),
+    "killed once by its probe for a late answer": (
+        [
+            pod(containers=[running(ago=8, last=terminated(137, ran=75, ago=9), restarts=1)]),
+            ready_pod("demo-worker-1"),
+        ],
+        [
+            event("Unhealthy", "Liveness probe failed: context deadline exceeded", ago=69),
+            event("Killing", KILLED, ago=69, warning=False),
+        ],
+        {},
+        "ready",
+        "none",
         "",
     ),
 }

@@ -360,6 +360,33 @@ CASES: dict[str, Case] = {
         "wait",
         "",
     ),
+    "the kubelet has not read a config map yet": (
+        [pod(phase="Pending", containers=[waiting("ContainerCreating")])],
+        [
+            event(
+                "FailedMount",
+                'MountVolume.SetUp failed for volume "kube-api-access" : failed to sync configmap cache: timed out',
+            )
+        ],
+        {},
+        "model_loading",
+        "wait",
+        "",
+    ),
+    "the kubelet reads no config maps": (
+        [pod(phase="Pending", containers=[waiting("ContainerCreating")])],
+        [
+            event(
+                "FailedMount",
+                'MountVolume.SetUp failed for volume "kube-api-access" : failed to sync configmap cache: timed out',
+                count=8,
+            )
+        ],
+        {},
+        "mount",
+        "fix_dependency",
+        "",
+    ),
 }
 
 
