@@ -376,10 +376,10 @@ def connect(params: Mapping[str, Any], *, agent: str, **options: Any) -> Kube:
     elif given("kubeconfig") and not _explicit_credentials(params):
         raise InputError("a kubeconfig was given without a context", field="context", remedy="Name the context to use")
     _apply_explicit(configuration, params)
-    if configuration.socket_options is None:
-        configuration.socket_options = keepalive()
     impersonate = (str(given("impersonate_user") or ""), tuple(given("impersonate_groups") or ()))
     pool = kubernetes_client.ApiClient(configuration).rest_client.pool_manager
+    # Set here, as older clients know no such option; the pool opens its connections later.
+    pool.connection_pool_kw.setdefault("socket_options", keepalive())
     return Kube(
         configuration, pool, agent=agent, context=str(given("context") or ""), impersonate=impersonate, **options
     )

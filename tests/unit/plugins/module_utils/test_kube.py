@@ -279,11 +279,18 @@ def test_a_handshake_that_breaks_off_is_no_distrust(kube: Kube, error: Exception
     assert ("is not trusted" in str(found)) is not passes
 
 
-def test_a_connection_whose_peer_died_is_noticed(kube: Kube) -> None:
-    options = {(level, name): value for level, name, value in kube.configuration.socket_options}
-    assert options[socket.SOL_SOCKET, socket.SO_KEEPALIVE] == 1
-    if hasattr(socket, "TCP_KEEPIDLE"):
-        assert options[socket.IPPROTO_TCP, socket.TCP_KEEPIDLE] <= 60
+def test_a_connection_whose_peer_died_is_noticed(api: FakeApi, kube: Kube) -> None:
+    api.fixed["/version"] = Answer(body={"gitVersion": "v1.36.3"})
+    kube.server_version()
+    pool = kube._pool.connection_from_url(kube.host)
+    connection = pool._get_conn()
+    connection.connect()
+    try:
+        assert connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        if hasattr(socket, "TCP_KEEPIDLE"):
+            assert connection.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) <= 60
+    finally:
+        connection.close()
 
 
 def test_logs_are_text(api: FakeApi, kube: Kube) -> None:
