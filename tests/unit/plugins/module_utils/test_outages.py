@@ -122,49 +122,45 @@ class FailingKube(AnsweringKube):
         return super().access_review(**more)
 
 
-def failing(
-    held: dict[str, list[Object]], monkeypatch: pytest.MonkeyPatch, error: KubeError | None = AWAY
-) -> tuple[FailingKube, waiting.ClusterSource]:
-    module = __import__(AnsweringKube.__module__, fromlist=["AnsweringKube"])
-    monkeypatch.setattr(module, "AnsweringKube", FailingKube)
-    kube, live = source(held)
-    assert isinstance(kube, FailingKube)
+def failing(held: dict[str, list[Object]], error: KubeError | None = AWAY) -> tuple[FailingKube, waiting.ClusterSource]:
+    kube = FailingKube(held)
+    live = waiting.ClusterSource(kube, request(), PlayedClock(), check_fit=True, logs=True)  # type: ignore[arg-type]  # a double
     kube.error = error
     return kube, live
 
 
-def test_a_log_that_did_not_come_through_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    kube, live = failing({"DynamoGraphDeployment": [dgd()], "Pod": [CRASHED]}, monkeypatch)
+def test_a_log_that_did_not_come_through_is_asked_for_again() -> None:
+    kube, live = failing({"DynamoGraphDeployment": [dgd()], "Pod": [CRASHED]})
     assert live.look(0, None).state.logs == {}
     kube.error = None
     assert list(live.look(1, None).state.logs) == ["demo-worker-0/main (previous)"]
 
 
 @pytest.mark.parametrize("error", [AWAY, KubeError("dial tcp: i/o timeout", asked=Asked("get", "log"), status=500)])
-def test_a_kubelet_that_is_away_is_not_asked_for_ever(error: KubeError, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kubelet_that_is_away_is_not_asked_for_ever(error: KubeError) -> None:
     pods = [{**CRASHED, "metadata": {**CRASHED["metadata"], "name": f"demo-worker-{number}"}} for number in range(9)]
-    kube, live = failing({"DynamoGraphDeployment": [dgd()], "Pod": pods}, monkeypatch, error)
+    kube, live = failing({"DynamoGraphDeployment": [dgd()], "Pod": pods}, error)
     for elapsed in range(9):
         live.look(elapsed, None)
     assert kube.asked.count("log") == waiting.LOG_FAILURES
 
 
-def test_other_peoples_pods_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_peoples_pods_are_asked_for_again() -> None:
     held = {"DynamoGraphDeployment": [dgd()], "Pod": [pending(FULL)], "Node": [node("a")]}
-    kube, live = failing(held, monkeypatch)
+    kube, live = failing(held)
     assert looked(live, request())[0].state.cluster_pods is None
     kube.error = None
     short = judged_with(Cause("insufficient_resource", "contention", "m", (), "", (), {}))
     assert live.look(100, short).state.cluster_pods is not None
 
 
-def test_permissions_are_asked_about_again_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_permissions_are_asked_about_again_and_not_for_ever() -> None:
     held = serving(registered=True)
-    kube, live = failing(held, monkeypatch)
+    kube, live = failing(held)
     sight, _judged = looked(live, request())
     assert {one.allowed for one in sight.access} == {None}, "it is told that this is not known"
     assert kube.asked.count("may") == waiting.REVIEW_FAILURES + 1
-    kube, live = failing(held, monkeypatch, Forbidden("no", asked=Asked("create", "x"), status=403))
+    kube, live = failing(held, Forbidden("no", asked=Asked("create", "x"), status=403))
     looked(live, request())
     assert kube.asked.count("may") == 1
 
