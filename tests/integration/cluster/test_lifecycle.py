@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.inference_ops.dynamo.tests.cluster import lifecycle
 from ansible_collections.inference_ops.dynamo.tests.cluster.api import wait_until
+from ansible_collections.inference_ops.dynamo.tests.cluster.faults import forget_history, without_apiserver
 from ansible_collections.inference_ops.dynamo.tests.cluster.paths import ClusterError, ClusterFolder
 from ansible_collections.inference_ops.dynamo.tests.cluster.processes import processes_of
 from ansible_collections.inference_ops.dynamo.tests.cluster.testing import Options, running_cluster
@@ -93,6 +94,22 @@ def test_a_program_that_died_shows(clusters: Path) -> None:
     with running_cluster(Options(operator=False), "hurt") as hurt:
         os.kill(processes_of(hurt.folder.path)[-1], signal.SIGKILL)
         wait_until("the end", lambda: lifecycle.describe("hurt")["state"] == "broken")
+
+
+def test_an_api_server_that_was_killed_comes_back_and_is_stopped_with_the_rest(clusters: Path) -> None:
+    with running_cluster(Options(operator=False), "away") as away:
+        before = away.folder.pid_file("kube-apiserver").read_text()
+        with without_apiserver("away"):
+            assert lifecycle.describe("away")["state"] == "broken"
+            with pytest.raises(ClusterError, match="no running API server"), without_apiserver("away"):
+                pass
+        assert lifecycle.describe("away")["state"] == "running"
+        assert away.folder.pid_file("kube-apiserver").read_text() != before
+        assert len(away.api.list("v1", "Node")) == 9
+        forget_history("away")
+    assert processes_of(away.folder.path) == ()
+    with pytest.raises(ClusterError, match="does not run"):
+        forget_history("away")
 
 
 @pytest.mark.parametrize("name", ["", "Dev", "a/b", "-a", "a" * 41, ".."])
