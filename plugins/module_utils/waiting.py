@@ -44,6 +44,8 @@ BUSY = 0.5
 KEPT_LINES = 200
 #: How long the first read of all kinds may take.
 START_BOUND = 60.0
+#: How long a single look tries to reach a server that gives no answer; a wait has more time.
+LOOK_PATIENCE = 10.0
 #: How long the read of further kinds may hold up a judgement.
 MORE_BOUND = 10.0
 #: What does not run yet is given this long before the kinds that could say why are read. It is shorter than every
@@ -277,7 +279,10 @@ class ClusterSource:
         self._operator_asked = False
         first = self._all if self._whole else first_kinds(request)
         self.watches = WatchSet(kube, first, {"nodes": trim_node, "pods": trim_pod})
-        self.watches.start(START_BOUND if self._single else min(START_BOUND, request.policy.timeout), follow=False)
+        if self._single:
+            self.watches.start(START_BOUND, follow=False, patience=LOOK_PATIENCE)
+        else:
+            self.watches.start(min(START_BOUND, request.policy.timeout), follow=False)
 
     def wait(self, bound: float) -> bool:
         """Wait for an event, until patience ends, or until what an outage hid has come."""

@@ -103,12 +103,13 @@ class WatchSet:
         self._unanswered: Unreachable | None = None
         self.restarts = 0
 
-    def start(self, bound: float, *, follow: bool = True) -> None:
+    def start(self, bound: float, *, follow: bool = True, patience: float | None = None) -> None:
         """List every kind of the beginning and watch it, unless it is to be followed only later; see :meth:`add`.
 
-        Raises what a required kind met; nothing can be said without it.
+        Raises what a required kind met; nothing can be said without it. A server that gives no answer at all is given
+        up after ``patience`` seconds: lists may take long, refused connections do not.
         """
-        self.add(self._first, bound, follow=follow)
+        self.add(self._first, bound, follow=follow, patience=patience)
         with self._changed:
             stores = [store for store in self._stores if store.watched.required and not store.listed]
         for store in stores:
@@ -116,7 +117,9 @@ class WatchSet:
                 nothing = f"the API server gave no answer within {round(bound)} s"
                 raise store.error or Unreachable(nothing, asked=_asked(store.watched))
 
-    def add(self, kinds: Iterable[Watched], bound: float, *, follow: bool = False) -> bool:
+    def add(
+        self, kinds: Iterable[Watched], bound: float, *, follow: bool = False, patience: float | None = None
+    ) -> bool:
         """List the kinds that are new, each by its plural, and return whether there was one.
 
         It returns when all are read, or raises the refusal that a required kind met. What is not read within ``bound``
@@ -128,8 +131,12 @@ class WatchSet:
             self._stores += new
         for store in new:
             self._begin(store)
+        patience = bound if patience is None else min(patience, bound)
         with self._changed:
-            self._changed.wait_for(lambda: all(store.state != "pending" for store in new), timeout=bound)
+            self._changed.wait_for(lambda: all(store.state != "pending" for store in new), timeout=patience)
+            if not any(isinstance(store.error, Unreachable) for store in new):
+                left = bound - patience
+                self._changed.wait_for(lambda: all(store.state != "pending" for store in new), timeout=left)
         for store in new:
             absent = store.watched.may_be_absent and store.state == "absent"
             if store.watched.required and not absent and store.error is not None and not store.error.retryable:

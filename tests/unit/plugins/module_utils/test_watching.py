@@ -300,6 +300,27 @@ def test_a_required_kind_that_is_not_heard_of_at_the_start_ends_it() -> None:
         WatchSet(silent, (PODS,)).start(0.05)  # type: ignore[arg-type]  # the double has what is used
 
 
+def test_a_single_look_gives_a_silent_server_up_soon_and_lets_a_slow_one_answer() -> None:
+    refusing = ScriptedKube([REFUSED, [pod("a")]], [])
+    refusing.probes = [False] * 10**6
+    watches = WatchSet(refusing, (PODS,))  # type: ignore[arg-type]  # the double has what is used
+    with pytest.raises(Unreachable, match="refused"):
+        watches.start(60, patience=0.05)
+    watches.stop()
+    slow = ScriptedKube([[pod("a")]], [])
+    listing = slow.list_all
+    gate = threading.Event()
+
+    def late(*args: Any, **more: Any) -> ListResult:
+        gate.wait(0.3)
+        return listing(*args, **more)
+
+    slow.list_all = late  # type: ignore[method-assign]  # a slow server
+    watches = WatchSet(slow, (PODS,))  # type: ignore[arg-type]  # the double has what is used
+    watches.start(5, patience=0.05)
+    assert names(watches) == ["a"]
+
+
 def test_what_may_be_absent_is_none_there() -> None:
     gone = Watched("Pod", "v1", required=True, may_be_absent=True)
     _kube, watches = started([Absent("no", asked=ASKED, status=404)], [], kinds=(gone,))
