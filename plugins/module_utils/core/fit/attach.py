@@ -97,6 +97,13 @@ def _count(used: Used, volume: Attachment, change: int) -> None:
         del names[volume.name]
 
 
+def _names(volumes: Iterable[Attachment]) -> list[tuple[str, list[str]]]:
+    found: dict[str, list[str]] = {}
+    for driver, name in volumes:
+        found.setdefault(driver, []).append(name)
+    return list(found.items())
+
+
 class Attached:
     """Counts volumes on nodes while pods of groups come and go; costs nothing where no limited driver is wanted."""
 
@@ -107,6 +114,7 @@ class Attached:
         #: Per group the volumes of limited drivers.
         self.wanted = [tuple(one for one in group.attaches if one.driver in drivers) for group in volumes]
         self.limits = limits
+        self._by_driver = [_names(wanted) for wanted in self.wanted]
         self._known = frozenset(volume for volumes in self.wanted for volume in volumes)
         self._here: list[Used] = [
             {driver: dict(names) for driver, names in used.get(node, {}).items()}
@@ -122,14 +130,17 @@ class Attached:
 
     def exceeds(self, group: int, node: int) -> bool:
         """Return whether the pod's volumes that are new to the node are more than it takes."""
-        wanted = self.wanted[group]
-        limits = self.limits.most.get(node) if wanted else None
-        if not limits:
+        if not self.wanted[group]:
             return False
-        new: Counter[str] = Counter(
-            driver for driver, name in wanted if name not in self._here[node].get(driver, ()) and driver in limits
-        )
-        return any(count > self.room(node, driver) for driver, count in new.items())
+        limits = self.limits.most.get(node, NONE)
+        here = self._here[node]
+        for driver, names in self._by_driver[group]:
+            if driver in limits:
+                held = here.get(driver, ())
+                new = sum(name not in held for name in names)
+                if new and new > self.room(node, driver):
+                    return True
+        return False
 
     def room(self, node: int, driver: str) -> int:
         """Return how many more volumes of a driver the node takes, which has a limit for it."""

@@ -58,6 +58,10 @@ _SPEC_KEYS = (
 _CONTAINER_KEYS = ("image", "ports", "resources", "restartPolicy")
 
 
+Static = tuple[str, tuple[str, ...]]
+"""Why a node is out: the reason that comes before resources, and those after."""
+
+
 @dataclass(frozen=True, eq=False)
 class NodeView:
     """One node: what the filters look at."""
@@ -133,6 +137,11 @@ class Cluster:
     #: Label keys that the rules of bound pods look at, and those pods: most clusters have few.
     rules: list[tuple[BoundPod, Affinity]] = field(default_factory=list)
     limits: VolumeLimits = NO_LIMITS
+
+    @cached_property
+    def static(self) -> dict[str, list[Static]]:
+        """What node_filters has worked out of the nodes, by what the pods look at."""
+        return {}
 
     @cached_property
     def used_volumes(self) -> dict[int, Used]:

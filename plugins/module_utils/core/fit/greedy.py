@@ -13,7 +13,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from .search import rank
+from .search import others_of, rank
 from .state import State
 
 Orders = Iterable[Sequence[int]]
@@ -108,7 +108,8 @@ class Greedy:
             for node in nodes
             if not static[node][0] and all(value <= state.free[node][column] for column, value in asked)
         ]
-        return sorted(roomy, key=lambda node: rank(state, group, node, self.remaining))
+        others = others_of(group, self.remaining)
+        return sorted(roomy, key=lambda node: rank(state, group, node, others))
 
     def _fill(self, group: int, candidates: Sequence[int]) -> None:
         state = self.state

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from . import reasons
-from .cluster import Group, NodeView
+from .cluster import Cluster, Group, NodeView, Static
 from .model import Spread
 from .selectors import UNSCHEDULABLE_TAINT, any_term, tolerates, untolerated
 
@@ -44,3 +46,38 @@ def node_reason(group: Group, node: NodeView, only: frozenset[str] | None) -> st
     if node.taints and untolerated(node.taints, rules.tolerations) is not None:
         return reasons.TAINT
     return "" if matches_node(group, node) else reasons.NODE_AFFINITY
+
+
+def static_reasons(group: Group, cluster: Cluster) -> Sequence[Static]:
+    """Return per node why it is out whatever is placed: the reason before and those after resources.
+
+    Groups that look at the same share one answer for as long as the cluster is looked at.
+    """
+    identity = repr((group.rules, group.volumes.bound))
+    if identity not in cluster.static:
+        cluster.static[identity] = _static(group, cluster)
+    return cluster.static[identity]
+
+
+def _static(group: Group, cluster: Cluster) -> list[Static]:
+    only = group.rules.only
+    keys = node_keys(group)
+    placed = any(map(cluster.storage.is_placed, group.volumes.bound))
+    memo: dict[object, Static] = {}
+    found = []
+    for node in cluster.nodes:
+        # Nodes alike in everything the group looks at share one answer.
+        labels = node.labels
+        alike = (
+            tuple(labels.get(key) for key in keys),
+            node.name if group.rules.name or group.rules.terms else "",
+            id(node.taints) if node.taints else 0,
+            node.unschedulable,
+            id(node) if placed else 0,
+        )
+        answer = memo.get(alike)
+        if answer is None:
+            after = cluster.storage.node_reasons(group.volumes, labels) if placed else ()
+            answer = memo[alike] = (node_reason(group, node, only), after)
+        found.append(answer)
+    return found

@@ -99,12 +99,15 @@ class Simulation:
 
     def _steady(self, index: int) -> bool:
         state, group = self.state, self.groups[index]
+        volumes = group.volumes
         return not (
             state.spreads[index]
             or group.affinity.near
             or group.affinity.apart
             or state.existing_keys[index]
-            or group.volumes
+            or volumes.failure
+            or volumes.waiting
+            or volumes.once
             or group.packs
         )
 

@@ -181,13 +181,14 @@ class Search:
     def _ranked(self, turn: Sequence[int]) -> list[tuple[int, int]]:
         found: list[tuple[tuple[int, ...], int, int]] = []
         for group in turn:
+            others = others_of(group, self.remaining)
             tried: set[object] = set()
             for node in self.usable[group]:
                 signature = self.signatures.of(node)
                 if signature in tried or not self.state.fits(group, node):
                     continue
                 tried.add(signature)
-                found.append((rank(self.state, group, node, self.remaining), group, node))
+                found.append((rank(self.state, group, node, others), group, node))
         return [(group, node) for _rank, group, node in sorted(found)]
 
     def _key(self) -> object:
@@ -196,11 +197,14 @@ class Search:
         return (tuple(self.remaining), nodes, frozenset(state.claimed.items()), frozenset(state.selected.items()))
 
 
-def rank(state: State, group: int, node: int, remaining: Sequence[int]) -> tuple[int, ...]:
-    """Order nodes for a pod: first those that fewest other waiting groups could use, then the tightest."""
-    wanted_by = sum(
-        1 for index, count in enumerate(remaining) if count and index != group and not any(state.static[index][node])
-    )
+def others_of(group: int, remaining: Sequence[int]) -> int:
+    """Return the other groups that still wait, as bits."""
+    return sum(1 << index for index, count in enumerate(remaining) if count and index != group)
+
+
+def rank(state: State, group: int, node: int, others: int) -> tuple[int, ...]:
+    """Order nodes for a pod: first those that fewest ``others`` could use, then the tightest."""
+    wanted_by = (state.open_groups[node] & others).bit_count()
     free = state.free[node]
     left = tuple(free[column] - value for column, value in reversed(state.asked[group]))
     return (wanted_by, *left)

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from . import reasons
 from .attach import Attached
 from .cluster import Cluster, Group, NodeView
 from .model import PODS, REGION, ZONE, Affinity, Port, Spread, Term, host_ports, namespace_of, ports_conflict
-from .node_filters import hard_of, matches_node, node_keys, node_reason
+from .node_filters import hard_of, matches_node, static_reasons
 from .selectors import Labels, untolerated
 from .spread import SpreadCount
 from .volumes import Claim, ClaimKey
@@ -68,7 +69,7 @@ class State:
         self._ports()
         self._volumes()
         self._topology()
-        self.static = [self._static(group) for group in groups]
+        self.static = [static_reasons(group, cluster) for group in groups]
 
     # --- building -------------------------------------------------------------------------------------------------
 
@@ -96,6 +97,9 @@ class State:
         volumes = [group.volumes for group in self.groups]
         used = self.cluster.used_volumes if any(one.attaches for one in volumes) else {}
         self.attached = Attached(self.cluster.limits, volumes, used, len(self.nodes))
+        storage = self.cluster.storage
+        #: Whether volumes for all the group's waiting claims can be made on any node.
+        self._easy = [all(map(storage.made_anywhere, one.waiting)) for one in volumes]
         self.once: dict[ClaimKey, int] = {key: 0 for group in self.groups for key in group.volumes.once}
         if self.once:
             for pod in self.cluster.bound:
@@ -199,31 +203,16 @@ class State:
     def _meets_all(self, terms: Sequence[Term], namespace: str, labels: Labels) -> bool:
         return all(self._meets(term, namespace, labels) for term in terms)
 
-    def _static(self, group: Group) -> list[tuple[str, tuple[str, ...]]]:
-        """Return per node why it is out whatever else is placed: the reason before and those after resources."""
-        only = group.rules.only
-        keys = node_keys(group)
-        memo: dict[object, tuple[str, tuple[str, ...]]] = {}
-        found = []
-        for node in self.nodes:
-            # Nodes alike in everything the group looks at share one answer.
-            labels = node.labels
-            identity = (
-                tuple(labels.get(key) for key in keys),
-                node.name if group.rules.name or group.rules.terms else "",
-                id(node.taints) if node.taints else 0,
-                node.unschedulable,
-                id(node) if group.volumes.bound else 0,
-            )
-            answer = memo.get(identity)
-            if answer is None:
-                answer = (node_reason(group, node, only), self._volume_reasons(group, node))
-                memo[identity] = answer
-            found.append(answer)
+    @cached_property
+    def open_groups(self) -> list[int]:
+        """Per node the groups that it takes by its own properties, as bits."""
+        found = [0] * len(self.nodes)
+        for index, static in enumerate(self.static):
+            bit = 1 << index
+            for node, (before, after) in enumerate(static):
+                if not before and not after:
+                    found[node] |= bit
         return found
-
-    def _volume_reasons(self, group: Group, node: NodeView) -> tuple[str, ...]:
-        return self.cluster.storage.node_reasons(group.volumes, node.labels) if group.volumes.bound else ()
 
     # --- asking ---------------------------------------------------------------------------------------------------
 
@@ -243,7 +232,7 @@ class State:
         return self.has_room(group, node) and not self._shut(group, node)
 
     def has_room(self, group: int, node: int) -> bool:
-        """Return whether the node's own properties, resources and ports take the pod: what only the node changes."""
+        """Return whether the node's properties, resources, ports and volumes take the pod: what only it changes."""
         before, after = self.static[group][node]
         if before or after:
             return False
@@ -252,7 +241,7 @@ class State:
             if value > free[column]:
                 return False
         ports = self.groups[group].ports
-        return not ports or not ports_conflict(ports, self.ports[node])
+        return not (ports and ports_conflict(ports, self.ports[node])) and not self.attached.exceeds(group, node)
 
     def passes_others(self, group: int, node: int) -> bool:
         """Return whether what pods elsewhere do lets the pod in; with :meth:`has_room` this is :meth:`fits`."""
@@ -260,9 +249,7 @@ class State:
 
     def _shut(self, group: int, node: int) -> bool:
         one = self.groups[group]
-        if one.volumes and (
-            one.volumes.failure or self.attached.exceeds(group, node) or self._volume_dynamics(one, node)
-        ):
+        if one.volumes and (one.volumes.failure or self._volume_dynamics(one, node)):
             return True
         if one.packs and not self._in_pack(one, node):
             return True
@@ -311,7 +298,9 @@ class State:
         """Return whether claims that pods share or that are bound late keep the pod off the node."""
         if any(self.once[key] for key in group.volumes.once):
             return True
-        return bool(group.volumes.waiting and self.bindings(group, node)[0])
+        if self._easy[group.index] and not any(claim.key in self.selected for claim in group.volumes.waiting):
+            return False
+        return bool(self.bindings(group, node)[0])
 
     def bindings(self, group: Group, node: int) -> tuple[tuple[str, ...], list[tuple[Claim, str | None]]]:
         """Return why the waiting claims cannot be met on the node, or which volume each would get (None: made)."""

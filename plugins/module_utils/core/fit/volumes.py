@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 
 from ..csi import LATE_BINDING, NO_PROVISIONER, Attachment, of_class, of_disk, of_volume, tells_space
 from ..demand import K8sObject
@@ -201,12 +202,26 @@ class Storage:
 
     def of_class(self, class_name: str) -> Iterator[K8sObject]:
         """Yield the volumes of a class."""
-        return (volume for volume in self.volumes.values() if _class_of(volume) == class_name)
+        return iter(self._by_class.get(class_name, ()))
+
+    @cached_property
+    def _by_class(self) -> dict[str, list[K8sObject]]:
+        found: dict[str, list[K8sObject]] = {}
+        for volume in self.volumes.values():
+            found.setdefault(_class_of(volume), []).append(volume)
+        return found
 
     def tells_space(self, class_name: str) -> bool:
         """Return whether the class's driver says how much it can still make."""
         provisioner = str((self.classes.get(class_name) or {}).get("provisioner") or "")
         return tells_space(self.drivers.get(provisioner) or {})
+
+    def made_anywhere(self, claim: Claim) -> bool:
+        """Return whether nothing about a node can keep it from getting a volume made for the claim."""
+        name = claim.storage_class
+        if not self.provisions(name) or self.classes[name].get("allowedTopologies") or self.tells_space(name):
+            return False
+        return not claim.selected_node and not self._suiting(claim)
 
     def why_not_made(self, claim: Claim, labels: Labels) -> str:
         """Return why no volume can be made for the claim on a node with ``labels``, or nothing."""
@@ -216,6 +231,13 @@ class Storage:
             return ""
         space = self.space.get(claim.storage_class)
         return "" if space is not None and space.has(claim.size, labels) else reasons.VOLUME_SPACE
+
+    def is_placed(self, volume: str) -> bool:
+        """Return whether a volume can rule a node out: it is gone, or it has rules or labels about its place."""
+        if volume not in self.volumes:
+            return True
+        found = self.volumes[volume]
+        return bool((found.get("spec") or {}).get("nodeAffinity") or labels_of(found).keys() & TOPOLOGY_LABELS.keys())
 
     def reachable(self, volume: str, labels: Labels) -> bool:
         """Return whether a node with ``labels`` meets the volume's node affinity."""
@@ -253,38 +275,45 @@ class Storage:
         ``labels`` are the node's; None stands for the volume controller, which binds before any node is known.
         """
         best: tuple[int, str] | None = None
-        for name, volume in self.volumes.items():
-            spec = volume.get("spec") or {}
-            if not self._suits(claim, name, volume, taken):
+        for name, size, prebound in self._suiting(claim):
+            owner = taken.get(name)
+            if owner not in (None, claim.key) or (labels is not None and not self.reachable(name, labels)):
+                if prebound or owner == claim.key:
+                    return None
                 continue
-            prebound = bool(spec.get("claimRef")) or name in taken
-            reachable = labels is None or self.reachable(name, labels)
-            if prebound:
-                return name if reachable else None
-            if not reachable or (volume.get("status") or {}).get("phase") != "Available":
-                continue
-            if not _open_to(claim, volume):
-                continue
-            size = _size(spec.get("capacity"))
+            if prebound or owner is not None:
+                return name
             if best is None or (size, name) < best:
                 best = (size, name)
         return best[1] if best else None
 
-    def _suits(self, claim: Claim, name: str, volume: K8sObject, taken: Mapping[str, ClaimKey]) -> bool:
+    def _suiting(self, claim: Claim) -> list[tuple[str, int, bool]]:
+        """Return the volumes that the claim may get: name, size, whether it is kept for the claim; those first."""
+        if claim.key not in self._suit:
+            found = [one for one in map(self._suits, repeat(claim), self.of_class(claim.storage_class)) if one]
+            self._suit[claim.key] = sorted(found, key=lambda one: not one[2])
+        return self._suit[claim.key]
+
+    @cached_property
+    def _suit(self) -> dict[ClaimKey, list[tuple[str, int, bool]]]:
+        return {}
+
+    def _suits(self, claim: Claim, volume: K8sObject) -> tuple[str, int, bool] | None:
         spec = volume.get("spec") or {}
         wanted = claim.source.get("spec") or {}
-        owner = taken.get(name)
         reference = spec.get("claimRef") or {}
-        if owner is None and reference:
-            owner = (str(reference.get("namespace") or "default"), str(reference.get("name") or ""))
-        return (
-            (owner is None or owner == claim.key)
-            and _class_of(volume) == claim.storage_class
-            and _size(spec.get("capacity")) >= claim.size
+        size = _size(spec.get("capacity"))
+        suits = (
+            size >= claim.size
             and (spec.get("volumeMode") or "Filesystem") == (wanted.get("volumeMode") or "Filesystem")
             and (spec.get("volumeAttributesClassName") or "") == (wanted.get("volumeAttributesClassName") or "")
             and not metadata(volume).get("deletionTimestamp")
         )
+        if reference:
+            owner = (str(reference.get("namespace") or "default"), str(reference.get("name") or ""))
+            return (_name(volume), size, True) if suits and owner == claim.key else None
+        suits = suits and (volume.get("status") or {}).get("phase") == "Available" and _open_to(claim, volume)
+        return (_name(volume), size, False) if suits else None
 
 
 @dataclass

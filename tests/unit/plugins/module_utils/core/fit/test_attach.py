@@ -344,3 +344,21 @@ def test_which_of_a_drivers_volumes_is_bound_late_is_not_known() -> None:
     snapshot |= {"persistentvolumeclaims": [claim("c", "late")], "persistentvolumes": [waiting]}
     found, text = verdict(snapshot, "c")
     assert (found, "known only then" in text) == ("unknown", True)
+
+
+def test_what_keeps_late_volumes_from_being_made_anywhere() -> None:
+    def easy(snapshot: Plain) -> bool:
+        found = state(snapshot, mounting("p", "c"))
+        (waiting,) = found.groups[0].volumes.waiting
+        return found.cluster.storage.made_anywhere(waiting)
+
+    plain = telling(tells=False)
+    assert easy(plain)
+    assert not easy(telling())
+    assert not easy({**plain, "persistentvolumes": [volume("v", "made", host="b")]})
+    chosen = copy.deepcopy(plain)
+    chosen["persistentvolumeclaims"][0]["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": "a"}
+    assert not easy(chosen)
+    limited = [{**one, "allowedTopologies": [{"matchLabelExpressions": []}]} for one in CLASSES]
+    assert not easy({**plain, "storageclasses": limited})
+    assert not easy({**plain, "persistentvolumeclaims": [claim("c", "late")]})
