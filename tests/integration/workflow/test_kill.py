@@ -93,4 +93,4 @@ def test_a_killed_run_goes_on_where_it_was(served_cluster: RunningCluster, tmp_p
         down = play.run("teardown", dynamo_dgd=DGD, teardown_jobs=JOBS, teardown_claims=[CLAIM])
         assert down.returncode == 0, down.stdout + down.stderr
     # A moment drawn late may find a run that was quicker than the first one.
-    assert killed > KILLS // 2
+    assert 2 * killed >= KILLS
