@@ -50,7 +50,9 @@ class ScriptedKube:
 
     def serves(self) -> bool:
         self.probed += 1
-        step = self.probes.pop(0) if self.probes else True
+        if not self.probes:
+            return True
+        step = self.probes.pop(0)
         if isinstance(step, Exception):
             raise step
         return bool(step)
