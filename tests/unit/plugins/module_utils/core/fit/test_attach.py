@@ -121,6 +121,10 @@ def test_two_volumes_with_one_handle_are_one_attachment() -> None:
     second[1]["spec"]["csi"]["volumeHandle"] = first[1]["spec"]["csi"]["volumeHandle"]
     snapshot = cluster(first, second, csinodes=[csi_node("a", 1)])
     assert reasons(snapshot, mounting("p", "v", "w"))["a"] == ()
+    # Snapshots of older releases hold no handles.
+    for one in snapshot["persistentvolumes"]:
+        del one["spec"]["csi"]["volumeHandle"]
+    assert reasons(snapshot, mounting("p", "v", "w"))["a"] == (why.VOLUME_LIMIT,)
 
 
 def test_volumes_attached_without_a_pod_count() -> None:
