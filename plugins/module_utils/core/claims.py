@@ -29,6 +29,7 @@ CLAIM_FAILED = Reason(
 CLAIM_ABSENT = Reason("claim_absent", CHECK, "There is no such claim", "Apply the claim first.")
 REASONS: tuple[Reason, ...] = (CLAIM_BOUND, CLAIM_WAITS, CLAIM_PENDING, CLAIM_FAILED, CLAIM_ABSENT)
 _BINDING_MODE = "WaitForFirstConsumer"
+_NO_CLASS = "no storage class is set"
 
 
 @dataclass(frozen=True)
@@ -75,19 +76,27 @@ def claim_state(
     if claim is None:
         return ClaimReport(name, "absent", f"There is no claim {name}")
     phase = str((claim.get("status") or {}).get("phase") or "Pending")
+    if meta(claim).get("deletionTimestamp"):
+        # It stays until its last pod is gone, and no new pod may use it.
+        line = f"claim {name}: {phase}, deletionTimestamp {meta(claim)['deletionTimestamp']}"
+        return ClaimReport(name, "failed", "It is being deleted", (line,))
     if phase == "Bound":
         return ClaimReport(name, "bound", f"It is bound to {(claim.get('spec') or {}).get('volumeName') or 'a volume'}")
     if phase == "Lost":
         return ClaimReport(name, "failed", "Its volume is lost", (f"claim {name}: Lost",))
     told = [event for event in events if event.reason != "FailedBinding" or event.warning]
     last = told[-1] if told else None
+    class_name = (claim.get("spec") or {}).get("storageClassName")
+    unbound = next((event for event in reversed(events) if _NO_CLASS in event.message), None)
+    if last is None and unbound is not None and not class_name:
+        line = (quote(f"claim {name}: {unbound.reason}: {unbound.message}"),)
+        return ClaimReport(name, "failed", "No volume fits it, and it names no storage class", line)
     line = (quote(f"claim {name}: {last.reason}: {last.message}"),) if last else (f"claim {name}: {phase}, no event",)
     if last is not None and last.warning:
         return ClaimReport(name, "failed", f"It cannot be bound ({last.reason})", line)
     consumers = [name_of(pod) for pod in pods if _uses(pod, name) and not meta(pod).get("deletionTimestamp")]
     if _waits_for_consumer(claim, last, storage_classes) and not consumers:
         return ClaimReport(name, "waits_for_consumer", "It waits for its first consumer by design", line)
-    class_name = (claim.get("spec") or {}).get("storageClassName")
     if class_name and storage_classes is not None and all(name_of(one) != class_name for one in storage_classes):
         text = f"Storage class {class_name} does not exist, and no volume of that class fits"
         return ClaimReport(name, "failed" if last is not None else "pending", text, line)

@@ -14,8 +14,9 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage.s
 Object = dict[str, Any]
 
 
-def claim(phase: str = "Pending", storage_class: str = "fast") -> Object:
-    return {"metadata": {"name": "cache"}, "spec": {"storageClassName": storage_class}, "status": {"phase": phase}}
+def claim(phase: str = "Pending", storage_class: str = "fast", **metadata: Any) -> Object:
+    spec = {"storageClassName": storage_class}
+    return {"metadata": {"name": "cache", **metadata}, "spec": spec, "status": {"phase": phase}}
 
 
 def event(reason: str, message: str = "m", *, warning: bool = False) -> Event:
@@ -27,6 +28,7 @@ def storage_class(mode: str = "Immediate") -> Object:
 
 
 CONSUMER: Object = {"metadata": {"name": "p"}, "spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "cache"}}]}}
+UNCLASSED = "no persistent volumes available for this claim and no storage class is set"
 BROKEN = 'storageclass.storage.k8s.io "fast" not found'
 
 
@@ -36,6 +38,9 @@ BROKEN = 'storageclass.storage.k8s.io "fast" not found'
         (None, {}, "absent", "claim_absent"),
         (claim("Bound"), {}, "bound", "claim_bound"),
         (claim("Lost"), {}, "failed", "claim_failed"),
+        (claim("Bound", deletionTimestamp="2026-01-01T00:00:00Z"), {}, "failed", "claim_failed"),
+        (claim(storage_class=""), {"events": [event("FailedBinding", UNCLASSED)]}, "failed", "claim_failed"),
+        (claim(), {"events": [event("FailedBinding", UNCLASSED)]}, "pending", "claim_pending"),
         (claim(), {}, "pending", "claim_pending"),
         (claim(), {"events": [event("WaitForFirstConsumer")]}, "waits_for_consumer", "claim_waits_for_consumer"),
         (
