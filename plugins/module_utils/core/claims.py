@@ -78,8 +78,8 @@ def claim_state(
     phase = str((claim.get("status") or {}).get("phase") or "Pending")
     if meta(claim).get("deletionTimestamp"):
         # It stays until its last pod is gone, and no new pod may use it.
-        line = f"claim {name}: {phase}, deletionTimestamp {meta(claim)['deletionTimestamp']}"
-        return ClaimReport(name, "failed", "It is being deleted", (line,))
+        since = f"claim {name}: {phase}, deletionTimestamp {meta(claim)['deletionTimestamp']}"
+        return ClaimReport(name, "failed", "It is being deleted", (since,))
     if phase == "Bound":
         return ClaimReport(name, "bound", f"It is bound to {(claim.get('spec') or {}).get('volumeName') or 'a volume'}")
     if phase == "Lost":
