@@ -9,7 +9,6 @@ does not accept who asks, is an error: an empty answer must never be taken for a
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from .core.snapshot import COLLECTED, UNASKED, SnapshotBuilder, State, unknown_k
 from .core.trim import Plain, PodTrimmer, trim_name, trim_secret
 from .kube import Discovery, Kube
 from .kube_errors import Absent, Conflict, Forbidden, KubeError, Unauthorized, Unreachable
+from .moments import moment
 
 #: What the scheduler counts: bound to a node and not over.
 _HOLDING = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
@@ -50,7 +50,7 @@ def collect_snapshot(
         raise InputError(
             f"no snapshot holds {', '.join(unknown)}", field="kinds", remedy=f"Choose from {', '.join(COLLECTED)}"
         )
-    collector = _Collector(kube, namespace, taken_at or _now())
+    collector = _Collector(kube, namespace, taken_at or moment())
     collector.server()
     for plural in wanted:
         collector.kind(plural, tuple(secret_names))
@@ -58,10 +58,6 @@ def collect_snapshot(
     collector.operator()
     snapshot = collector.builder.to_plain(kube.api_requests)
     return {**snapshot, "dry_runs": dry_runs} if dry_runs else snapshot
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class _Collector:

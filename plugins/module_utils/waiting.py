@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from .core.attention import Interest, interest, proven_accounts
@@ -24,6 +23,7 @@ from .core.triage.state import name_of
 from .core.waits import Clocked, Judgement, Sight, WaitRequest, conclude, judge, keep, wait_result
 from .kube import Kube
 from .kube_errors import KubeError, Unreachable
+from .moments import moment
 from .wait_kinds import (
     GENERATIONS,
     confirming_kinds,
@@ -192,18 +192,13 @@ def _finish(
 ) -> dict[str, Any]:
     now = clock.now()
     clocked = Clocked(
-        started_at=rfc3339(started_at),
-        finished_at=rfc3339(now),
+        started_at=moment(started_at),
+        finished_at=moment(now),
         elapsed=elapsed,
-        next_at=rfc3339(now + request.policy.progress_interval),
+        next_at=moment(now + request.policy.progress_interval),
         ready_after=decision.memory.component_ready,
     )
     return wait_result(request, judged, decision, sight, clocked)
-
-
-def rfc3339(seconds: float) -> str:
-    """Return seconds since 1970 as RFC 3339 in UTC."""
-    return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

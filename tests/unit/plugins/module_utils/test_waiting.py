@@ -17,6 +17,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.triage i
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.waits import Judgement, Sight, WaitRequest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import ListResult
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube_errors import Asked, Forbidden
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.moments import moment
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.wait_kinds import (
     confirming_kinds,
     first_kinds,
@@ -30,7 +31,6 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.waiting impor
     FileSource,
     Progress,
     appender,
-    rfc3339,
     run_wait,
     without_waiting,
 )
@@ -104,7 +104,7 @@ def objects(pods: list[Object], ready: bool | None = None) -> dict[str, list[Obj
 def test_it_ends_when_it_is_ready_for_long_enough() -> None:
     result, lines, _source = played(lambda now: objects(READY, now >= 20))
     assert (result["state"], result["timings"]["elapsed_seconds"]) == ("ready", 25)
-    assert result["timings"]["started_at"] == rfc3339(NOW)
+    assert result["timings"]["started_at"] == moment(NOW)
     assert lines[-1].startswith("[25s of 1m40s] Frontend 1/1 ready, Worker 2/2 ready")
 
 
