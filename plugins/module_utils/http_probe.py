@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from .core.errors import InputError, shown
-from .core.smoke import MAX_BODY, HttpAnswer
+from .core.http_answer import MAX_BODY, HttpAnswer
 
 _CHUNK = 65536
 
@@ -32,15 +33,17 @@ class Address:
 
 def parse_url(url: str, verify: bool = True, ca_cert: str = "") -> Address:
     """Return the address in ``url``; raise :class:`InputError` unless it is a plain http or https address."""
+    if "@" in re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0]:
+        raise InputError("a URL must not hold credentials", field="url", remedy="Use the option headers")
+    # What stands behind a question mark or around an @ may be a credential, so it is not shown.
+    told = "" if "@" in url else shown(url.partition("?")[0])
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise InputError(f"not a URL: {error}", field="url", found=shown(url)) from error
+        raise InputError("not a URL", field="url", found=told) from error
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise InputError("not an endpoint's URL", field="url", found=shown(url), remedy="Write it as http://host:port")
-    if parts.username or parts.password:
-        raise InputError("a URL must not hold credentials", field="url", remedy="Use the option headers")
+        raise InputError("not an endpoint's URL", field="url", found=told, remedy="Write it as http://host:port")
     tls = parts.scheme == "https"
     prefix = parts.path.rstrip("/").removesuffix("/v1")
     return Address(parts.hostname, port or (443 if tls else 80), prefix, tls, verify, ca_cert)

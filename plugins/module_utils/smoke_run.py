@@ -17,8 +17,8 @@ from typing import Any, Protocol
 from .core import smoke
 from .core.endpoint import ENDPOINT_UNKNOWN, NO_READY_POD, SERVICE_MISSING, Endpoint
 from .core.findings import Finding, by_severity, worst
+from .core.http_answer import HttpAnswer, without_secrets
 from .core.instance_id import worker_instance_id
-from .core.smoke import HttpAnswer
 from .core.smoke_reasons import HEADER_ADDED, INSTANCE_HEADER, NOT_SENT
 from .http_probe import Address
 from .kube_errors import Forbidden, KubeError, Unauthorized
@@ -208,13 +208,22 @@ class SmokeRun:
             if finding is not None or self.address is None:
                 return HttpAnswer(0, error=finding.message if finding else "")
         timeout = max(min(end - self.tools.clock(), 30.0), 1.0)
-        answer = self.tools.send(self.address, "GET", smoke.MODELS_PATH, timeout=timeout, headers=self.plan.headers)
+        answer = self._send("GET", smoke.MODELS_PATH, timeout, None, self.plan.headers)
         if not answer.status:
             self.address = None
         else:
             self.codes = (answer.status, self.codes[1])
             self.tools.keep("models_body.json", answer.body)
         return answer
+
+    def _send(
+        self, method: str, path: str, timeout: float, body: bytes | None, headers: Mapping[str, str]
+    ) -> HttpAnswer:
+        """Send one request; an endpoint that repeats a credential of its headers shall not have it written down."""
+        if self.address is None:
+            return HttpAnswer(0, error="There is no way to the endpoint.")
+        answer = self.tools.send(self.address, method, path, timeout=timeout, body=body, headers=headers)
+        return without_secrets(answer, self.plan.headers)
 
     def _reach(self) -> Finding | None:
         """Any HTTP answer shows that the way is open; the next gates judge it."""
@@ -229,7 +238,7 @@ class SmokeRun:
 
     def _models(self) -> Finding | None:
         end = self.tools.clock() + self.plan.model_timeout
-        last: Finding | None = None
+        last: tuple[Finding, HttpAnswer] | None = None
         while True:
             # The answer that showed the way open is judged first; asking again would tell the same.
             answer, self.first = self.first or self._get_models(end), None
@@ -238,10 +247,10 @@ class SmokeRun:
                 self.model = verdict.model
                 return None
             # A look that got no answer says less than an earlier one that did.
-            last = verdict.finding if answer.status or last is None else last
+            last = (verdict.finding, answer) if answer.status or last is None else last
             if not verdict.waits or not self._wait(end):
-                self.response = smoke.parsed_body(answer)
-                return last
+                self.response = smoke.parsed_body(last[1])
+                return last[0]
 
     def _chat(self) -> smoke.ChatVerdict:
         plan = self.plan
@@ -250,7 +259,7 @@ class SmokeRun:
         with_header = plan.instance_id not in ("auto", "none") or bool(self.endpoint and self.endpoint.direct)
         verdict = self._ask(end, with_header)
         for _unused in range(RETRIES):
-            if verdict.wants_header and not with_header and plan.instance_id == "auto" and self._pod():
+            if verdict.wants_header and not with_header and plan.instance_id == "auto" and self._worker():
                 with_header = True
                 self.notes.append(self._header_note())
             elif not verdict.waits or not self._wait(end):
@@ -261,8 +270,14 @@ class SmokeRun:
     def _pod(self) -> str:
         return self.endpoint.pod if self.endpoint else ""
 
+    def _worker(self) -> str:
+        """Return the pod whose worker a direct request names."""
+        worker = self.endpoint.worker if self.endpoint else ""
+        return self._pod() if worker is None else worker
+
     def _header_note(self) -> Finding:
-        text = f"The sidecar of {self._pod()} asked for a worker's instance id; it was computed from the pod's name."
+        worker = self._worker()
+        text = f"{self._pod()} asked for a worker's instance id; it was computed from the name of the pod {worker}."
         return HEADER_ADDED.finding("pass", f"Pod/{self._pod()}", text)
 
     def _ask(self, end: float, with_header: bool) -> smoke.ChatVerdict:
@@ -273,9 +288,7 @@ class SmokeRun:
         headers = {**self.plan.headers, **(self._instance_header() if with_header else {})}
         body = json.dumps(self.request).encode()
         left = end - self.tools.clock()
-        answer = self.tools.send(
-            self.address, "POST", smoke.CHAT_PATH, timeout=max(left, 1.0), body=body, headers=headers
-        )
+        answer = self._send("POST", smoke.CHAT_PATH, max(left, 1.0), body, headers)
         self.codes = (self.codes[0], answer.status)
         if answer.status:
             self.tools.keep("api_body.json", answer.body)
@@ -288,7 +301,7 @@ class SmokeRun:
             return {}
         if self.plan.instance_id != "auto":
             return {INSTANCE_HEADER: self.plan.instance_id}
-        return {INSTANCE_HEADER: str(worker_instance_id(self._pod()))} if self._pod() else {}
+        return {INSTANCE_HEADER: str(worker_instance_id(self._worker()))} if self._worker() else {}
 
 
 def not_sent(plan: SmokePlan, locator: Locator) -> SmokeResult:

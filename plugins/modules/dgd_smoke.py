@@ -69,7 +69,10 @@ options:
     type: bool
     default: false
   headers:
-    description: More request headers, as a mapping of names to values.
+    description:
+      - More request headers, as a mapping of names to values.
+      - The value of one that carries a credential, such as C(Authorization), is never shown or written, even where
+        the endpoint repeats it.
     type: dict
     default: {}
   worker_instance_id:
@@ -228,7 +231,7 @@ from typing import Any
 
 from ansible_collections.inference_ops.dynamo.plugins.module_utils import http_probe, smoke_files
 from ansible_collections.inference_ops.dynamo.plugins.module_utils._argspec import KUBE_ARGS, KubeModule
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import smoke
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import http_answer, smoke
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube import KubeError, connect
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.moments import moment
@@ -284,7 +287,7 @@ def plan_of(params: dict[str, Any], locator: Locator) -> SmokePlan:
     if instance not in ("auto", "none") and not instance.isdecimal():
         raise InputError("must be auto, none or a decimal number", field="worker_instance_id", found=instance)
     names = ("prompt", "max_tokens", "temperature", "stream", "reach_timeout", "model_timeout", "request_timeout")
-    headers = {str(name): str(value) for name, value in params["headers"].items()}
+    headers = http_answer.check_headers(params["headers"])
     more = {name: params[name] for name in names}
     interval = max(params["poll_interval"], 0.1)
     return SmokePlan(model=model, headers=headers, instance_id=instance, poll_interval=interval, **more)
@@ -315,6 +318,8 @@ def main() -> None:
         required_one_of=[WAYS],
         required_by=dict.fromkeys(WAYS[:3], ("namespace",)),
     )
+    # A credential among the headers shows in no output, -vvv included.
+    module.no_log_values.update(http_answer.secret_values(module.params["headers"]))
     try:
         result = run(module.params, module.check_mode)
     except (InputError, KubeError) as error:

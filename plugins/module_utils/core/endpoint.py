@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from . import keys
@@ -49,12 +49,17 @@ ENDPOINT_UNKNOWN = Reason(
 )
 REASONS: tuple[Reason, ...] = (NO_ENDPOINT, SERVICE_MISSING, NO_READY_POD, PORT_UNKNOWN, ENDPOINT_UNKNOWN)
 
+#: Which component's pods are asked first; a prefill worker alone answers nothing.
+_RANK: Mapping[str, int] = {keys.DECODE: 0, keys.WORKER: 1, keys.PREFILL: 3}
 Kind = Literal["service", "pod", "url"]
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where requests go. ``direct`` is whether a sidecar routes directly (``None``: cannot be told)."""
+    """Where requests go. ``direct`` is whether a sidecar routes directly (``None``: cannot be told).
+
+    ``worker`` is the pod whose worker a direct request names: ``None`` for ``pod`` itself, empty where none is known.
+    """
 
     kind: Kind
     service: str = ""
@@ -63,6 +68,7 @@ class Endpoint:
     url: str = ""
     why: str = ""
     direct: bool | None = False
+    worker: str | None = None
 
     def to_result(self) -> dict[str, Any]:
         """Return the endpoint as plain data for a module's return value."""
@@ -89,7 +95,8 @@ def find_endpoint(
     for component in frontends:
         service = frontend_service(dgd, component, namespace, every)
         if service is not None:
-            return service_endpoint(service, running, port, f"it selects the pods of component {component.name}")
+            found = service_endpoint(service, running, port, f"it selects the pods of component {component.name}")
+            return found if isinstance(found, Finding) else replace(found, worker=_worker(dgd, namespace, running))
     subject = f"{keys.DGD_KIND}/{dgd.name}"
     if frontends:
         names = ", ".join(component.name for component in frontends)
@@ -144,7 +151,15 @@ def service_endpoint(
         ports = ", ".join(f"{item.get('name', '')}:{item.get('port')}" for item in _ports(service)) or "none"
         text = f"No port is {port}." if port else "No port is named http and it is not the only one."
         return PORT_UNKNOWN.finding("fail", subject, text, [f"ports: {ports}"])
-    return Endpoint("service", service=name, pod=_name(chosen), port=number, why=why or "it was asked for")
+    is_frontend = _labels(chosen).get(keys.LABEL_COMPONENT_TYPE) == keys.FRONTEND
+    return Endpoint(
+        "service",
+        service=name,
+        pod=_name(chosen),
+        port=number,
+        why=why or "it was asked for",
+        worker="" if is_frontend else None,
+    )
 
 
 def pod_endpoint(pod: K8sObject, port: str = "") -> Endpoint | Finding:
@@ -193,16 +208,9 @@ def _sidecar_endpoint(
     dgd: DgdView, components: list[ComponentView], namespace: str, pods: tuple[K8sObject, ...], port: str
 ) -> Endpoint | Finding:
     """Choose a worker pod of a gateway variant; a decode or combined worker answers, a prefill worker does not."""
-    rank = {keys.DECODE: 0, keys.WORKER: 1, keys.PREFILL: 3}
     behind: list[K8sObject] = []
-    for component in sorted(components, key=lambda item: rank.get(item.role, 2)):
-        names = dynamo_namespaces(dgd, component, namespace)
-        own = [
-            pod
-            for pod in pods
-            if _labels(pod).get(keys.LABEL_COMPONENT) == component.name
-            and (_labels(pod).get(keys.LABEL_DGD) == dgd.name or _labels(pod).get(keys.LABEL_NAMESPACE) in names)
-        ]
+    for component in sorted(components, key=lambda item: _RANK.get(item.role, 2)):
+        own = _own_pods(dgd, component, namespace, pods)
         behind.extend(own)
         chosen = choose_pod(own)
         if chosen is not None:
@@ -221,6 +229,25 @@ def _sidecar_endpoint(
     return NO_READY_POD.finding(
         "fail", f"{keys.DGD_KIND}/{dgd.name}", f"No ready pod of {listed}, whose sidecars serve HTTP.", _states(behind)
     )
+
+
+def _own_pods(dgd: DgdView, component: ComponentView, namespace: str, pods: Iterable[K8sObject]) -> list[K8sObject]:
+    names = dynamo_namespaces(dgd, component, namespace)
+    return [
+        pod
+        for pod in pods
+        if _labels(pod).get(keys.LABEL_COMPONENT) == component.name
+        and (_labels(pod).get(keys.LABEL_DGD) == dgd.name or _labels(pod).get(keys.LABEL_NAMESPACE) in names)
+    ]
+
+
+def _worker(dgd: DgdView, namespace: str, pods: tuple[K8sObject, ...]) -> str:
+    """Return a ready pod that a frontend which routes directly may be sent to; a frontend's own pod is no worker."""
+    for component in sorted(dgd.of_role(keys.DECODE, keys.WORKER), key=lambda item: _RANK[item.role]):
+        chosen = choose_pod(_own_pods(dgd, component, namespace, pods))
+        if chosen is not None:
+            return _name(chosen)
+    return ""
 
 
 def _service_port(service: K8sObject, pod: K8sObject, wanted: str) -> int | None:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from . import keys
 from .dgdview import DgdView
 from .engineargs import engine_calls
 from .findings import Finding
+from .http_answer import MAX_BODY, HttpAnswer, stream_events
 from .smoke_reasons import (
     ARTIFACT_ID,
     BODY_TOO_LARGE,
@@ -54,58 +55,14 @@ MODELS_PATH = "/v1/models"
 CHAT_PATH = "/v1/chat/completions"
 DEFAULT_PROMPT = "Simply output the phrase: NVIDIA Dynamo"
 ARTIFACT_FILE = "smoke_test_artifact.json"
-#: More of an answer is not read: a smoke test's answer is some kilobytes.
-MAX_BODY = 4 * 1024 * 1024
 
 _SPECIAL = re.compile(
     r"<[|｜][^<>]{0,64}[|｜]>|</?(?:s|pad|unk|eos|bos|end_of_turn|start_of_turn)>|\[/?(?:PAD|EOS|BOS|UNK)\]"
 )
-_THINK = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
-_HTML = re.compile(rb"\A\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class HttpAnswer:
-    """One HTTP answer. ``status`` 0 means none came, and ``error`` says why; ``timed_out`` tells a bound from a break.
-
-    ``headers`` have lower-case names. ``cut`` marks a body that is not whole, ``large`` one beyond :data:`MAX_BODY`.
-    """
-
-    status: int
-    body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    error: str = ""
-    timed_out: bool = False
-    cut: bool = False
-    large: bool = False
-
-    @property
-    def ok(self) -> bool:
-        """Whether the status is 2xx."""
-        return 200 <= self.status < 300
-
-    @property
-    def is_html(self) -> bool:
-        """Whether the body is an HTML page, by its type or by how it begins."""
-        return "text/html" in self.headers.get("content-type", "").lower() or _HTML.match(self.body) is not None
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether the body is a stream of server-sent events, by its type or by how it begins."""
-        kind = self.headers.get("content-type", "").lower()
-        return "text/event-stream" in kind or self.body.lstrip()[:5] in (b"data:", b"event")
-
-    @property
-    def text(self) -> str:
-        """The body as text."""
-        return self.body.decode("utf-8", "replace")
-
-    def json(self) -> Any:
-        """Return the body's JSON; raise ``ValueError`` where it is none."""
-        try:
-            return json.loads(self.body)
-        except RecursionError as error:
-            raise ValueError("nested too deep") from error
+#: Reasons to finish that no request causes which is served to its end. Sources: the finish reasons
+#: of vLLM, SGLang and Dynamo.
+_BROKEN_OFF = frozenset(("error", "abort", "cancelled"))
+_THINK = re.compile(r"\A\s*(?:<think>.*?(?:</think>|\Z)|(?:(?!<think>).)*?</think>)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -172,13 +129,16 @@ def judge_models(answer: HttpAnswer, wanted: str = "") -> ModelsVerdict:
         return ModelsVerdict(
             finding=UNREACHABLE.finding("fail", subject, _no_answer(answer), _quoted(answer)), waits=True
         )
+    broken = _broken(answer, subject)
+    if broken is not None:
+        return ModelsVerdict(finding=broken, waits=broken.reason_code != BODY_TOO_LARGE.code)
     if answer.is_html:
         return ModelsVerdict(finding=_page(subject, answer), waits=answer.status in (502, 503, 504))
     if answer.status == 503:
         text = "The endpoint answers 503."
         return ModelsVerdict(finding=LOADING.finding("fail", subject, text, _quoted(answer)), waits=True)
     if not answer.ok:
-        text = f"{MODELS_PATH} was answered {answer.status}."
+        text = f"{MODELS_PATH} was answered {answer.status}{_redirected(answer)}."
         finding = MODELS_HTTP_ERROR.finding("fail", subject, text, _quoted(answer))
         return ModelsVerdict(finding=finding, waits=answer.status in (404, 429) or answer.status >= 500)
     ids, adapters = _listed(answer)
@@ -251,31 +211,6 @@ def parsed_body(answer: HttpAnswer) -> Any:
         return answer.text or answer.error
 
 
-def stream_events(text: str) -> Iterator[tuple[str, Any]]:
-    """Return a stream's events as (name, data); data is parsed where it is JSON. Source: WHATWG server-sent events."""
-    name = ""
-    lines: list[str] = []
-    for line in [*re.split(r"\r\n|\n|\r", text), ""]:
-        if not line:
-            if lines:
-                yield name, _parsed("\n".join(lines))
-            name, lines = "", []
-        elif not line.startswith(":"):
-            key, _unused, value = line.partition(":")
-            value = value.removeprefix(" ")
-            if key == "data":
-                lines.append(value)
-            elif key == "event":
-                name = value
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
 def _broken(answer: HttpAnswer, subject: str) -> Finding | None:
     if answer.large:
         return BODY_TOO_LARGE.finding("fail", subject, f"The body is larger than {MAX_BODY} bytes.", _quoted(answer))
@@ -290,7 +225,7 @@ def _refused(answer: HttpAnswer, response: Any, subject: str) -> ChatVerdict:
     """Judge an answer whose status is not 2xx."""
     message = error_message(response)
     quoted = _quoted(answer)
-    if answer.status == 400 and "direct routing" in message.lower():
+    if answer.status == 400 and "direct routing" in answer.text.lower():
         text = "The sidecar routes directly and wants the worker's instance id."
         return ChatVerdict(response, (DIRECT_ROUTING.finding("fail", subject, text, quoted),), wants_header=True)
     if answer.is_html:
@@ -299,9 +234,14 @@ def _refused(answer: HttpAnswer, response: Any, subject: str) -> ChatVerdict:
         return ChatVerdict(response, (CHAT_UNAVAILABLE.finding("fail", subject, message, quoted),), waits=True)
     if answer.status == 404 and "model" in message.lower():
         return ChatVerdict(response, (MODEL_NOT_FOUND.finding("fail", subject, message, quoted),), waits=True)
-    where = answer.headers.get("location")
-    text = f"{CHAT_PATH} was answered {answer.status}" + (f", a redirection to {where}." if where else f": {message}")
+    where = _redirected(answer)
+    text = f"{CHAT_PATH} was answered {answer.status}" + (f"{where}." if where else f": {message}")
     return ChatVerdict(response, (CHAT_HTTP_ERROR.finding("fail", subject, text, quoted),))
+
+
+def _redirected(answer: HttpAnswer) -> str:
+    where = answer.headers.get("location") if 300 <= answer.status < 400 else None
+    return f", a redirection to {_short(where)}" if where else ""
 
 
 def _judge_stream(answer: HttpAnswer, request: Mapping[str, Any], response: Any, subject: str) -> ChatVerdict:
@@ -309,7 +249,7 @@ def _judge_stream(answer: HttpAnswer, request: Mapping[str, Any], response: Any,
         text = "The request asked for no stream."
         return ChatVerdict(response, (STREAM_UNASKED.finding("fail", subject, text, _quoted(answer)),))
     events = list(stream_events(answer.text))
-    wrong = [data for name, data in events if name == "error" or (isinstance(data, Mapping) and data.get("error"))]
+    wrong = [data for name, data in events if name == "error" or (isinstance(data, Mapping) and is_error(data))]
     chunks = [data for _unused, data in events if isinstance(data, Mapping) and isinstance(data.get("choices"), list)]
     if wrong or not chunks or not any(data == "[DONE]" for _unused, data in events):
         text = "An event tells an error." if wrong else "The stream has no chunk." if not chunks else "It has no end."
@@ -346,21 +286,31 @@ def _judge_completion(
     quoted = _quoted(answer)
     if not isinstance(data, Mapping):
         return (WRONG_OBJECT.finding("fail", subject, "The answer is JSON and no object.", quoted),)
-    if data.get("error"):
+    if is_error(data):
         return (ERROR_IN_BODY.finding("fail", subject, error_message(data), quoted),)
     if data.get("object") != wanted:
         return (WRONG_OBJECT.finding("fail", subject, f"object is {data.get('object')!r}, not {wanted}.", quoted),)
     choices = data.get("choices")
-    messages = [
-        choice["message"]
+    with_message = [
+        choice
         for choice in (choices if isinstance(choices, list) else ())
         if isinstance(choice, Mapping) and isinstance(choice.get("message"), Mapping)
     ]
-    if not messages:
+    if not with_message:
         return (NO_CHOICES.finding("fail", subject, "The answer has no choice with a message.", quoted),)
-    judged = [_judge_message(message, subject, quoted) for message in messages]
+    judged = [_judge_choice(choice, subject, quoted) for choice in with_message]
     best = min(judged, key=lambda finding: ("pass", "warn", "unknown", "fail").index(finding.outcome))
     return (best, *_other_model(data, request, subject))
+
+
+def _judge_choice(choice: Mapping[str, Any], subject: str, quoted: list[str]) -> Finding:
+    """Judge one choice; one that the engine broke off is no answer, whatever text it holds."""
+    reason = choice.get("finish_reason")
+    if isinstance(reason, str) and reason.lower() in _BROKEN_OFF:
+        return ERROR_IN_BODY.finding(
+            "fail", subject, f"The engine broke the answer off: finish_reason {reason}.", quoted
+        )
+    return _judge_message(choice["message"], subject, quoted)
 
 
 def _judge_message(message: Mapping[str, Any], subject: str, quoted: list[str]) -> Finding:
@@ -395,6 +345,11 @@ def _other_model(data: Mapping[str, Any], request: Mapping[str, Any], subject: s
     if not isinstance(named, str) or not named or named == request.get("model"):
         return ()
     return (OTHER_MODEL_ANSWERED.finding("warn", subject, f"The answer names the model {named}."),)
+
+
+def is_error(data: Mapping[str, Any]) -> bool:
+    """Whether a body tells an error: whatever is there but null and false, an empty mapping as well."""
+    return data.get("error") is not None and data["error"] is not False
 
 
 def error_message(response: Any) -> str:

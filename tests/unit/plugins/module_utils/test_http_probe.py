@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils import http_probe
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.smoke import MAX_BODY
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.http_answer import MAX_BODY
 
 Serve = Callable[..., http_probe.Address]
 
@@ -133,7 +133,13 @@ def test_addresses(url: str, address: tuple[str, int, str, bool]) -> None:
     assert (made.host, made.port, made.prefix, made.tls) == address
 
 
-@pytest.mark.parametrize("url", ["", "h:8000", "ftp://h", "http://", "http://h:x", "http://h?a=b", "http://u:p@h"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "h:8000", "ftp://h", "http://", "http://h:x", "http://h?a=b", "http://h?k=u:p", "http://u:p@h"),
+        *("http://u:p@h:x", "http://u:p/w@h", "http://u:p@h?a"),
+    ],
+)
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(InputError, match="url") as raised:
         http_probe.parse_url(url)

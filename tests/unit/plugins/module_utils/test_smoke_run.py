@@ -17,7 +17,7 @@ from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.endpoint
     Endpoint,
 )
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.findings import Finding
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.smoke import HttpAnswer
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.http_answer import HttpAnswer
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.http_probe import Address
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.kube_errors import Asked, Forbidden, NotFound
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.smoke_run import (
@@ -133,6 +133,22 @@ def test_the_last_answer_says_why_even_if_the_way_breaks_at_the_end() -> None:
     assert codes(result) == ["smoke_model_not_listed"]
 
 
+def test_response_and_reason_are_of_one_answer() -> None:
+    result = World([EMPTY, EMPTY, BROKEN], [GOOD]).run(model_timeout=10)
+    assert (result.response, result.codes) == ({"data": []}, (200, 0))
+
+
+def test_a_list_that_breaks_off_is_asked_for_again() -> None:
+    assert World([HttpAnswer(200, b'{"data"', cut=True, error="reset"), LISTED], [GOOD]).run().success
+
+
+def test_a_repeated_credential_is_written_nowhere() -> None:
+    world = World([LISTED], [HttpAnswer(401, b'{"message": "bad key sk-0123456789"}')])
+    result = world.run(headers={"Authorization": "Bearer sk-0123456789"})
+    assert result.response == {"message": "bad key (hidden)"}
+    assert "sk-0123456789" not in repr((result.to_result(), world.kept))
+
+
 def test_what_waiting_cannot_mend_ends_at_once() -> None:
     world = World([HttpAnswer(200, b"<html><body>login</body></html>")], [GOOD])
     assert codes(world.run()) == ["smoke_html_page"]
@@ -191,6 +207,15 @@ def test_a_sidecar_that_asks_for_a_worker_is_told() -> None:
     assert result.success
     assert world.headers() == ["", "582010010309664"]
     assert codes(result) == ["smoke_passed", "smoke_header_added"]
+
+
+def test_a_frontend_that_routes_directly_is_told_a_workers_id_and_not_its_own() -> None:
+    world = World([LISTED], [DIRECT, GOOD], [Endpoint("service", service="s", pod="front", port=8000, worker=POD)])
+    assert world.run().success
+    assert world.headers() == ["", "582010010309664"]
+    nobody = World([LISTED], [DIRECT], [Endpoint("service", service="s", pod="front", port=8000, worker="")])
+    assert codes(nobody.run()) == ["smoke_direct_routing"]
+    assert nobody.headers() == [""]
 
 
 def test_a_sidecar_known_to_route_directly_is_told_at_once() -> None:

@@ -127,6 +127,7 @@ def test_check_mode_sends_and_writes_nothing(tmp_path: Path, frontend: Frontend,
         ({"dgd": "agg", "namespace": "n"}, "no cluster was named"),
         ({"url": "h:1"}, "url: not an endpoint's URL"),
         ({"url": "http://h", "worker_instance_id": "0x1f"}, "worker_instance_id: must be auto, none or a decimal"),
+        ({"url": "http://h", "headers": {"A": "b\nC: d"}}, "headers.A: the value of a header must be one line"),
         ({"url": "http://h", "deploy_root": "/nowhere"}, "/nowhere: deploy_root: the folder does not exist"),
     ],
 )

@@ -218,3 +218,14 @@ def test_a_beta_sidecar() -> None:
         }
     )
     assert found(find_endpoint(view, "serving", [], [worker("d0", "Decode")])).direct is True
+
+
+def test_a_frontends_own_pod_is_no_worker() -> None:
+    labels = {"nvidia.com/dynamo-component": "W", "nvidia.com/dynamo-namespace": "serving-agg"}
+    front = [service("s", FRONTEND), pod("front-1", FRONTEND)]
+    workers = [pod("w-0", labels, ready=False), pod("w-1", labels)]
+    with_workers = found(find_endpoint(AGG, "serving", front[:1], [front[1], *workers]))
+    assert (with_workers.pod, with_workers.worker) == ("front-1", "w-1")
+    assert found(find_endpoint(AGG, "serving", front[:1], front[1:])).worker == ""
+    assert found(service_endpoint(front[0], front[1:])).worker == ""
+    assert found(service_endpoint(service("s", labels), workers)).worker is None

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import schema, smoke
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core import http_answer, schema, smoke
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.dgdview import view_dgd
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.http_answer import HttpAnswer
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.smoke import (
-    HttpAnswer,
     judge_chat,
     judge_models,
 )
@@ -89,6 +90,10 @@ def test_the_model_to_ask(wanted: str, body: dict[str, Any], model: str) -> None
         (answer({"detail": "no"}, 404), MODEL, "smoke_models_http_error", True),
         (answer({"detail": "no"}, 401), MODEL, "smoke_models_http_error", False),
         (HttpAnswer(0, error="refused"), MODEL, "smoke_unreachable", True),
+        (answer(b'{"data": [{"id"', cut=True), MODEL, "smoke_connection_lost", True),
+        (answer(b'{"data"', timed_out=True, cut=True), MODEL, "smoke_chat_timeout", True),
+        (answer(b"a", large=True), MODEL, "smoke_body_too_large", False),
+        (answer(b"", 302, ""), MODEL, "smoke_models_http_error", False),
     ],
 )
 def test_why_there_is_no_model(got: HttpAnswer, wanted: str, code: str, waits: bool) -> None:
@@ -119,6 +124,8 @@ def test_case_counts_and_is_said() -> None:
         ({"reasoning": "We must"}, "warn", "smoke_reasoning_only"),
         ({"content": "<think>We must"}, "warn", "smoke_reasoning_only"),
         ({"content": "<think>We</think>\n"}, "warn", "smoke_reasoning_only"),
+        ({"content": "We must</think>\n\n"}, "warn", "smoke_reasoning_only"),
+        ({"content": "We must</think>NVIDIA Dynamo"}, "pass", "smoke_passed"),
         ({"content": None, "tool_calls": [{"id": "1"}]}, "warn", "smoke_tool_call"),
         ({"content": None, "refusal": "I will not"}, "warn", "smoke_refusal"),
         ({"content": ""}, "fail", "smoke_empty_content"),
@@ -142,6 +149,17 @@ def test_what_a_message_holds(message: dict[str, Any], outcome: str, code: str) 
     [
         (answer({"error": {"message": "engine died"}}), "smoke_error_in_body"),
         (answer({"object": "chat.completion", "error": "x", "choices": [1]}), "smoke_error_in_body"),
+        (answer({**completion({"content": "a"}), "error": {}}), "smoke_error_in_body"),
+        (answer({**completion({"content": "a"}), "error": ""}), "smoke_error_in_body"),
+        (answer(completion({"content": "NVIDIA"}, "error")), "smoke_error_in_body"),
+        (answer(completion({"content": "NVIDIA"}, "abort")), "smoke_error_in_body"),
+        (
+            answer(b'{"object": "chat.completion", "x": NaN, "choices": [{"message": {"content": "a"}}]}'),
+            "smoke_not_json",
+        ),
+        (answer(b'{"choices": ' + b"[" * 150 + b"]" * 150 + b"}"), "smoke_not_json"),
+        (answer(b"event loop closed", kind="text/plain"), "smoke_not_json"),
+        (answer(b": hello\n" * 40 + b": \n\nid: 1\ndata: {}\n\n", kind=""), "smoke_stream_unasked"),
         (answer({"object": "text_completion", "choices": []}), "smoke_wrong_object"),
         (answer(["a"]), "smoke_wrong_object"),
         (answer({"object": "chat.completion", "choices": []}), "smoke_no_choices"),
@@ -180,6 +198,77 @@ def test_direct_routing_is_told_apart() -> None:
     assert "x-dynamo-worker-instance-id" in verdict.findings[0].remedy
     other = judge_chat(answer({"message": "max_tokens is too large"}, 400), REQUEST)
     assert (codes(other), other.wants_header) == ([("fail", "smoke_chat_http_error")], False)
+
+
+def test_direct_routing_may_be_named_anywhere_in_the_body() -> None:
+    for body in (
+        {"code": 400, "errors": [{"message": "x" * 400 + " Direct routing mode"}]},
+        {"error": {"message": "Bad Request", "detail": "no worker id in Direct Routing mode"}},
+        b"Direct routing mode wants a worker id",
+    ):
+        assert judge_chat(answer(body, 400), REQUEST).wants_header
+
+
+@pytest.mark.parametrize("finish", ["stop", "length", "content_filter", "tool_calls", None])
+def test_an_answer_that_was_served_to_its_end(finish: Any) -> None:
+    assert codes(judge_chat(answer(completion({"content": "NVIDIA"}, finish)), REQUEST)) == [("pass", "smoke_passed")]
+
+
+@pytest.mark.parametrize("kind", ["text/html", "text/event-stream", "text/plain", "application/octet-stream", ""])
+def test_json_under_a_wrong_type_is_json(kind: str) -> None:
+    for more in ({}, {"error": None}, {"error": False}):
+        verdict = judge_chat(answer({**completion({"content": "a"}), **more}, kind=kind), REQUEST)
+        assert codes(verdict) == [("pass", "smoke_passed")]
+    assert judge_models(answer(listing(MODEL), kind=kind), MODEL).model == MODEL
+
+
+def test_where_a_redirection_leads_is_told() -> None:
+    got = HttpAnswer(307, headers={"location": "https://sso/login"})
+    finding = judge_models(got, MODEL).finding
+    assert finding is not None
+    assert finding.message == "/v1/models was answered 307, a redirection to https://sso/login."
+    assert "a redirection to https://sso/login" in judge_chat(got, REQUEST).findings[0].message
+
+
+def test_half_a_character_can_be_written_down() -> None:
+    body = b'{"object": "chat.completion", "choices": [{"message": {"content": "a \\ud83d \\ud83d\\ude00"}}]}'
+    response = judge_chat(answer(body), REQUEST).response
+    assert response["choices"][0]["message"]["content"] == "a \ufffd \U0001f600"
+    json.dumps(response, ensure_ascii=False).encode()
+
+
+def test_credentials_are_hidden_wherever_an_answer_repeats_them() -> None:
+    sent = {"Authorization": 'Bearer sk-"0123456789', "X-Api-Key": "k" * 20, "X-Trace": "visible-trace"}
+    told = {"error": {"message": f'Bad key sk-"0123456789 or {"k" * 20}, visible-trace'}}
+    got = HttpAnswer(401, json.dumps(told).encode(), {"location": "/?key=" + "k" * 20}, error='got sk-"0123456789')
+    hidden = http_answer.without_secrets(got, sent)
+    assert hidden.json() == {"error": {"message": "Bad key (hidden) or (hidden), visible-trace"}}
+    assert (hidden.headers["location"], hidden.error) == ("/?key=(hidden)", "got (hidden)")
+    assert http_answer.without_secrets(answer({"a": "Bearer"}), {"Authorization": "Bearer"}).json() == {"a": "Bearer"}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"A b": "c"},
+        {"": "c"},
+        {1: "c"},
+        {"A": None},
+        {"A": ["c"]},
+        {"A": True},
+        {"A": "s3cret\nX: y"},
+        {"A": "s3cr\u00e9t"},
+    ],
+)
+def test_headers_that_cannot_be_sent(headers: dict[Any, Any]) -> None:
+    with pytest.raises(InputError) as caught:
+        http_answer.check_headers(headers)
+    assert str(caught.value).startswith("headers")
+    assert "s3cr" not in str(caught.value)
+
+
+def test_headers_become_text() -> None:
+    assert http_answer.check_headers({"X-A": 1, "X-B": "c \n"}) == {"X-A": "1", "X-B": "c"}
 
 
 @pytest.mark.parametrize(("status", "waits"), [(503, True), (404, True), (500, False), (400, False)])
@@ -231,7 +320,7 @@ def test_an_empty_stream_is_empty_content() -> None:
 
 def test_events_by_the_standard() -> None:
     text = ': hello\r\nevent: x\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata:b\n\nid: 3\n\ndata: end'
-    assert list(smoke.stream_events(text)) == [("x", {"a": 1}), ("", "b"), ("", "end")]
+    assert list(http_answer.stream_events(text)) == [("x", {"a": 1}), ("", "b"), ("", "end")]
 
 
 @given(st.binary(max_size=200), st.sampled_from([0, 200, 204, 302, 400, 404, 500, 503]), st.booleans())
