@@ -92,11 +92,15 @@ def find_endpoint(
     every = tuple(services)
     running = tuple(pods)
     frontends = dgd.of_role(keys.FRONTEND)
+    hindered: list[Finding] = []
     for component in frontends:
-        service = frontend_service(dgd, component, namespace, every)
-        if service is not None:
+        for service in frontend_services(dgd, component, namespace, every, running):
             found = service_endpoint(service, running, port, f"it selects the pods of component {component.name}")
-            return found if isinstance(found, Finding) else replace(found, worker=_worker(dgd, namespace, running))
+            if not isinstance(found, Finding):
+                return replace(found, worker=_worker(dgd, namespace, running))
+            hindered.append(found)
+    if hindered:
+        return hindered[0]
     subject = f"{keys.DGD_KIND}/{dgd.name}"
     if frontends:
         names = ", ".join(component.name for component in frontends)
@@ -111,20 +115,28 @@ def find_endpoint(
     return _sidecar_endpoint(dgd, sidecars, namespace, running, port)
 
 
-def frontend_service(
-    dgd: DgdView, component: ComponentView, namespace: str, services: Iterable[K8sObject]
-) -> K8sObject | None:
-    """Return the Service whose selector names the component in the DGD's Dynamo namespace."""
+def frontend_services(
+    dgd: DgdView, component: ComponentView, namespace: str, services: Iterable[K8sObject], pods: tuple[K8sObject, ...]
+) -> list[K8sObject]:
+    """Return the Services of a frontend component, best first.
+
+    Those whose selector names the component in the DGD's Dynamo namespace, then any other that selects its pods and no
+    more; among them one with an HTTP port comes before a headless one for discovery.
+    """
     names = dynamo_namespaces(dgd, component, namespace)
-    found = []
+    own = [_name(pod) for pod in _own_pods(dgd, component, namespace, pods)]
+    ranked = []
     for service in services:
         selector = _mapping(_mapping(service, "spec"), "selector")
-        if selector.get(keys.LABEL_COMPONENT) != component.name or selector.get(keys.LABEL_NAMESPACE) not in names:
-            continue
-        if selector.get(keys.LABEL_COMPONENT_TYPE, keys.FRONTEND) == keys.FRONTEND:
-            found.append(service)
-    # One with an HTTP port comes before a headless one for discovery.
-    return min(found, key=lambda service: (not _http_ports(service), _name(service)), default=None)
+        named = (
+            selector.get(keys.LABEL_COMPONENT) == component.name
+            and selector.get(keys.LABEL_NAMESPACE) in names
+            and selector.get(keys.LABEL_COMPONENT_TYPE, keys.FRONTEND) == keys.FRONTEND
+        )
+        selected = [_name(pod) for pod in pods if selector and selector.items() <= _labels(pod).items()]
+        if named or (selected and set(selected) <= set(own)):
+            ranked.append(((not named, not _http_ports(service), _name(service)), service))
+    return [service for _unused, service in sorted(ranked, key=lambda item: item[0])]
 
 
 def dynamo_namespaces(dgd: DgdView, component: ComponentView, namespace: str) -> frozenset[str]:
@@ -257,11 +269,16 @@ def _service_port(service: K8sObject, pod: K8sObject, wanted: str) -> int | None
         if not chosen:
             return _container_port(pod, wanted)
     else:
+        # Of several ports that are named otherwise, the one that leads to the pod's own HTTP port.
+        own = _container_port(pod, keys.PORT_HTTP) or keys.HTTP_PORT
         chosen = _http_ports(service) or (ports if len(ports) == 1 else [])
-    if not chosen:
-        return None
-    target = chosen[0].get("targetPort", chosen[0].get("port"))
-    return _container_port(pod, str(target))
+        chosen = chosen or [item for item in ports if _target(item, pod) == own]
+    return _target(chosen[0], pod) if chosen else None
+
+
+def _target(port: Mapping[str, Any], pod: K8sObject) -> int | None:
+    """Return the number in the pod that a Service's port leads to; without ``targetPort`` (or 0) it is the same."""
+    return _container_port(pod, str(port.get("targetPort") or port.get("port")))
 
 
 def _http_ports(service: K8sObject) -> list[Mapping[str, Any]]:

@@ -76,6 +76,27 @@ def test_a_service_with_an_http_port_comes_first() -> None:
     assert found(find_endpoint(AGG, "serving", services, [pod("p", FRONTEND)])).service == "b"
 
 
+def test_a_service_without_ready_pods_does_not_hide_one_that_has_them() -> None:
+    own = pod("p", FRONTEND)
+    services = [service("a-canary", {**FRONTEND, "track": "canary"}), service("b", FRONTEND)]
+    assert found(find_endpoint(AGG, "serving", services, [own])).service == "b"
+    assert refused(find_endpoint(AGG, "serving", services[:1], [own])) == (
+        "smoke_no_ready_pod",
+        "None of its 0 pods is ready.",
+    )
+
+
+def test_a_service_with_other_labels_counts_if_it_selects_the_frontends_pods_alone() -> None:
+    own = pod("p", {**FRONTEND, "app": "front", "team": "x"})
+    worker = pod("w", {"nvidia.com/dynamo-component": "W", "nvidia.com/dynamo-namespace": "serving-agg", "team": "x"})
+    services = [service("everything", {"team": "x"}), service("by-app", {"app": "front"}), service("no-selector", {})]
+    assert found(find_endpoint(AGG, "serving", services, [own, worker])).service == "by-app"
+    assert refused(find_endpoint(AGG, "serving", [services[0], services[2]], [own, worker]))[0] == (
+        "smoke_service_missing"
+    )
+    assert found(find_endpoint(AGG, "serving", [*services, service("z", FRONTEND)], [own, worker])).service == "z"
+
+
 @pytest.mark.parametrize(
     ("component", "namespace"),
     [
@@ -110,6 +131,9 @@ def test_readiness_counts_and_not_age_or_phase() -> None:
         ([{"name": "a", "port": 1}, {"name": "b", "port": 2, "targetPort": "http"}], "b", 8000),
         ([{"name": "a", "port": 1}, {"name": "b", "port": 2, "targetPort": "http"}], "2", 8000),
         ([{"name": "http", "port": 80, "targetPort": "http"}], "8080", 8080),
+        ([{"name": "api", "port": 80, "targetPort": "http"}, {"name": "metrics", "port": 9090}], "", 8000),
+        ([{"name": "metrics", "port": 9090}, {"name": "api", "port": 8000}], "", 8000),
+        ([{"name": "http", "port": 8000, "targetPort": 0}], "", 8000),
         ([{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "web", "port": 80, "targetPort": 8000}], "", 8000),
     ],
 )
