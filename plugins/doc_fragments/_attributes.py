@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """A module takes the fragment and sets ``support`` of the first three; ``READ_ONLY`` and ``FULL`` do it for many."""
+    """A module takes this and sets ``support`` of the first three, which ``READ_ONLY`` and ``FULL`` do for many."""
 
     DOCUMENTATION = r"""
 options: {}
