@@ -79,6 +79,10 @@ def _class_of(source: K8sObject) -> str:
     return str(annotated if annotated is not None else (source.get("spec") or {}).get("storageClassName") or "")
 
 
+def _to_be_bound(claim: K8sObject) -> bool:
+    return not (claim.get("spec") or {}).get("volumeName")
+
+
 def _size(resources: object) -> int:
     storage = resources.get("storage") if isinstance(resources, Mapping) else None
     found = amount("storage", storage) if storage is not None else 0
@@ -110,7 +114,10 @@ class Storage:
         drivers: Iterable[K8sObject] = (),
         capacities: Iterable[K8sObject] = (),
     ) -> Storage:
-        """Index the objects; a planned claim that exists already stays as it is in the cluster."""
+        """Index the objects; a planned claim that exists already counts as it is in the cluster.
+
+        One that is not bound yet stays planned: whoever planned it waits for it before there are pods.
+        """
         held = {(namespace_of(claim), _name(claim)): claim for claim in claims}
         coming = {(namespace_of(claim), _name(claim)): claim for claim in planned}
         space: dict[str, Space] = {}
@@ -120,7 +127,7 @@ class Storage:
             claims={**coming, **held},
             volumes={_name(volume): volume for volume in volumes},
             classes={_name(one): one for one in classes},
-            planned=frozenset(coming) - frozenset(held),
+            planned=frozenset(key for key in coming if key not in held or _to_be_bound(held[key])),
             readable=readable,
             drivers={_name(one): one for one in drivers},
             space=space,

@@ -217,6 +217,23 @@ def test_planned_claims() -> None:
     assert planned(claim("c", "late"), volume("v", host="b")).verdict == "fits"
 
 
+def test_a_planned_claim_that_is_there_and_not_bound_yet_stays_planned() -> None:
+    # A run that was ended right after it applied the claim, and is run again before the volume is made.
+    def again(one: Plain, *volumes: Plain, planned: bool = True) -> Any:
+        wanted = demands(mounting("p-0", "c"))
+        return judge(cluster([one], list(volumes)), wanted, claims=(one,) if planned else ()).verdict
+
+    soon = claim("c", "soon", mode="ReadWriteMany")
+    assert again(soon) == "fits"
+    assert again(soon, planned=False) == "does_not_fit"
+    assert again(claim("c", "never"), volume("v", "never")) == "fits"
+    # What nothing will bind, and what is lost or going, is no better for being planned.
+    assert again(claim("c", "never")) == "does_not_fit"
+    assert again({**soon, "status": {"phase": "Lost"}}) == "does_not_fit"
+    leaving = {**soon, "metadata": {**soon["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    assert again(leaving) == "does_not_fit"
+
+
 def test_a_planned_claim_that_names_its_volume_gets_that_one_or_none() -> None:
     named = claim("c", "soon", mode="ReadWriteMany")
     named["spec"]["volumeName"] = "v"
