@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from .core.dgdview import DgdView, config_maps_of, view_dgd
+from .core.dgdview import DgdView, view_dgd
 from .core.manifest import choose_dgd, documents_of
+from .manifests import config_maps
 from .plain import to_plain
 
 
@@ -14,4 +15,4 @@ def view_of(definition: object, where: str) -> DgdView:
     """Return the view of the DGD in a mapping or a list of objects; raise :class:`InputError` naming what is wrong."""
     documents = documents_of(to_plain(definition, where), where)
     dgd = choose_dgd(documents)
-    return view_dgd(dgd.data, dgd.place, config_maps_of(document.data for document in documents))
+    return view_dgd(dgd.data, dgd.place, config_maps(documents))

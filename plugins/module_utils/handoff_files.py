@@ -14,7 +14,7 @@ from typing import Any
 
 from . import manifests, run_lock, store
 from .core import handoff
-from .core.dgdview import DgdView, config_maps_of, view_dgd
+from .core.dgdview import DgdView, view_dgd
 from .core.errors import InputError, shown
 from .core.findings import Finding, by_severity, worst
 from .core.handoff import Contract, Source, Terms
@@ -91,7 +91,7 @@ def check_handoff(params: Mapping[str, Any]) -> Handoff:
     terms = handoff.agree(contract, **given, gpu_ceiling=params["gpu_ceiling"], pinned=params["pinned"])
     source, findings = _assigned(params, contract, root, iteration)
     dgd = handoff.assigned_dgd(source.documents, source.path)
-    view = view_dgd(dgd.data, dgd.place, config_maps_of(document.data for document in source.documents))
+    view = view_dgd(dgd.data, dgd.place, manifests.config_maps(source.documents))
     precision = handoff.find_precision(dgd, contract, params["precision"] or "")
     deploy_root = os.path.join(root, "artifacts", handoff.ITERATION_FOLDER.format(iteration))
     findings += handoff.check_iteration(_ledger(deploy_root), source.sha256, deploy_root)
@@ -336,8 +336,8 @@ def _pinned(
         raise InputError("pinned knobs need a baseline to compare with", field="baseline")
     source = read_source(path)
     baseline = handoff.assigned_dgd(source.documents, path)
-    config_maps = config_maps_of(document.data for document in source.documents)
-    return judge_pinned(view_dgd(baseline.data, path, config_maps), view, terms.pinned)
+    before = view_dgd(baseline.data, path, manifests.config_maps(source.documents))
+    return judge_pinned(before, view, terms.pinned)
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------

@@ -17,10 +17,11 @@ import os
 import re
 import stat
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .core.dgdview import config_maps_of
 from .core.errors import InputError, shown
 from .core.manifest import MAX_DEPTH, MAX_VALUES, Document, check_plain, split_documents
 
@@ -104,6 +105,25 @@ def load_yaml(text: str, where: str) -> list[Any]:
         return list(_Builder(where).documents(yaml.parse(text, Loader=_loader())))
     except yaml.YAMLError as error:
         raise InputError(f"not YAML: {_yaml_problem(error)}", where=where) from error
+
+
+def config_maps(documents: Iterable[Document]) -> dict[str, dict[str, str]]:
+    """Return the data of the ConfigMaps among a manifest's documents, by name.
+
+    A text that is a mapping in YAML, such as an engine's settings, becomes JSON, so that only its meaning counts.
+    """
+    every = config_maps_of(document.data for document in documents)
+    return {name: {key: _as_json(text) for key, text in data.items()} for name, data in every.items()}
+
+
+def _as_json(text: str) -> str:
+    if ":" not in text:
+        return text
+    try:
+        values = load_yaml(text, "settings")
+        return json.dumps(values[0]) if len(values) == 1 and isinstance(values[0], dict) else text
+    except (InputError, TypeError, ValueError, RecursionError):
+        return text
 
 
 def _loader() -> Any:

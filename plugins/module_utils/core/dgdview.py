@@ -37,7 +37,10 @@ class ContainerView:
 
 @dataclass(frozen=True)
 class ComponentView:
-    """One component of a DGD. ``path`` is where it stands, ``resources`` what one pod's main container asks for."""
+    """One component of a DGD. ``path`` is where it stands, ``resources`` what one pod's main container asks for.
+
+    ``resources`` holds a limit before a request; both stand apart as well.
+    """
 
     name: str
     path: str
@@ -48,6 +51,8 @@ class ComponentView:
     main: ContainerView
     sidecar: ContainerView | None = None
     resources: Mapping[str, str] = field(default_factory=dict)
+    requests: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, str] = field(default_factory=dict)
     dynamo_namespace: str = ""
     global_namespace: bool = False
     data: K8sObject = field(default_factory=dict)
@@ -66,7 +71,10 @@ class ComponentView:
 
 @dataclass(frozen=True)
 class DgdView:
-    """A DGD: ``framework`` is ``spec.backendFramework``, ``env`` what all components get."""
+    """A DGD: ``framework`` is ``spec.backendFramework``, ``env`` what all components get.
+
+    ``config_maps`` are those of its manifest, data by name.
+    """
 
     name: str
     namespace: str
@@ -75,6 +83,7 @@ class DgdView:
     components: tuple[ComponentView, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     data: K8sObject = field(default_factory=dict)
+    config_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def component(self, name: str) -> ComponentView | None:
         """Return the component of that name, in whichever case the operator would take it."""
@@ -92,7 +101,7 @@ def view_dgd(
 ) -> DgdView:
     """Return the view of a DGD; raise :class:`InputError` naming the field that has a wrong shape.
 
-    ``config_maps`` (name to data) fills in variables that are taken from a ConfigMap of the same manifest.
+    ``config_maps`` (name to data) are those of the same manifest; variables that are taken from one are filled in.
     """
     if not isinstance(data, Mapping):
         raise InputError("a DGD must be a mapping", where=where, found=shown(data))
@@ -120,6 +129,7 @@ def view_dgd(
         components=components,
         env=env,
         data=data,
+        config_maps=config_maps or {},
     )
 
 
@@ -189,10 +199,12 @@ class _Reader:
             env={**env, **self.env(data, "env", path)},
         )
 
-    def amounts(self, data: Mapping[str, Any], path: str) -> dict[str, str]:
+    def amounts(
+        self, data: Mapping[str, Any], path: str, families: tuple[str, ...] = ("requests", "limits")
+    ) -> dict[str, str]:
         resources = self.mapping(data, "resources", path)
         made: dict[str, str] = {}
-        for family in ("requests", "limits"):
+        for family in families:
             amounts = self.mapping(resources, family, f"{path}.resources")
             flat = {**amounts, **self.mapping(amounts, "custom", f"{path}.resources.{family}")}
             made.update({name: str(value) for name, value in flat.items() if isinstance(value, (str, int, float))})
@@ -222,6 +234,8 @@ class _Reader:
                 main=self.container(main, main_path, keys.MAIN_CONTAINER, own),
                 sidecar=self.alpha_sidecar(data, path, own) if sidecar is not None else None,
                 resources={**self.amounts(data, path), **self.amounts(main, main_path)},
+                requests={**self.amounts(data, path, ("requests",)), **self.amounts(main, main_path, ("requests",))},
+                limits={**self.amounts(data, path, ("limits",)), **self.amounts(main, main_path, ("limits",))},
                 dynamo_namespace=self.text(data, "dynamoNamespace", path),
                 global_namespace=data.get("globalDynamoNamespace") is True,
                 data=data,
@@ -264,6 +278,8 @@ class _Reader:
                 main=self.container(main, main_path, keys.MAIN_CONTAINER, env),
                 sidecar=self.container(sidecar, sidecar_path, sidecar_name, env) if sidecar_name else None,
                 resources=self.amounts(main, main_path),
+                requests=self.amounts(main, main_path, ("requests",)),
+                limits=self.amounts(main, main_path, ("limits",)),
                 dynamo_namespace=self.text(data, "dynamoNamespace", path),
                 global_namespace=data.get("globalDynamoNamespace") is True,
                 data=data,

@@ -28,6 +28,7 @@ from .knobs import (
     FRAMEWORK,
     GPUS,
     IMAGE,
+    IN_CONFIG_MAP,
     NODES,
     REPLICAS,
     RESOURCE,
@@ -37,6 +38,7 @@ from .knobs import (
     KnobChange,
     changes,
     hidden,
+    hidden_flag,
     knobs_of,
     pairs,
 )
@@ -178,6 +180,8 @@ def _prove_one(change: KnobChange, view: ComponentView | None, running: Sequence
 def _seen(change: KnobChange, pod: _Live) -> tuple[bool | None, str]:
     """Return whether a pod's fields show the knob's new value, and the field; ``None`` where they cannot."""
     name, wanted = change.name, change.after
+    if change.where.startswith(IN_CONFIG_MAP):
+        return None, ""  # the file is mounted; whether the process has read it only its log tells
     if name.startswith(SIDECAR):
         sidecar = pod.containers.get(keys.SIDECAR_FRONTEND, ContainerView(""))
         return _in_container(name[len(SIDECAR) :], wanted, sidecar)
@@ -211,10 +215,12 @@ def _in_container(name: str, wanted: str, container: ContainerView) -> tuple[boo
         return (wanted in text) or None, f"{where} runs {wanted}"
     flag = name[len(FLAG) :].partition(" ")[0]
     values = [call.flags[flag] for call in calls if flag in call.flags]
-    if any(text.startswith((f"--{flag}:", f"--{flag}=")) for call in calls for text in call.unknown):
+    heads = tuple(f"--{head}{end}" for head in (flag, flag.partition(".")[0]) for end in ":=")
+    if any(text.startswith(heads) for call in calls for text in call.unknown):
         return None, ""
     if not values:
         return (not wanted) if calls else None, f"{where} has no --{flag}"
+    values = [hidden_flag(flag, value) for value in values]
     return canonical_value(flag, wanted) in values, f"{where} --{flag} {' '.join(values)}"
 
 
@@ -250,7 +256,9 @@ def _log_lines(change: KnobChange, log: str) -> list[str]:
     """Return the words of a start-up log that show an engine flag with its new value, each form once."""
     if not change.name.startswith(FLAG) or not change.after or not log:
         return []
-    flag = re.escape(change.name[len(FLAG) :].partition(" ")[0]).replace(r"\-", "[-_]")
+    # A log tells a setting within a file or a mapping by its own name.
+    own = change.name[len(FLAG) :].partition(" ")[0].rpartition(".")[2]
+    flag = re.escape(own).replace(r"\-", "[-_]")
     value = re.escape(change.after)
     pattern = re.compile(rf"(?<![\w-])-{{0,2}}{flag}['\"]?\s*[=: ]\s*['\"]?{value}(?![\w.])", re.IGNORECASE)
     return list(dict.fromkeys(_found(pattern, log)))[:3]

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from . import keys
 
@@ -48,6 +49,8 @@ ALIASES: Mapping[str, str] = {
     "n": "nnodes",
     "r": "node-rank",
     "tokenizer-path": "tokenizer",
+    "kv-cache-config.free-gpu-memory-fraction": "free-gpu-memory-fraction",
+    "kv-cache-config.dtype": "kv-cache-dtype",
 }
 #: The spellings that are flags with a single dash.
 SHORT_FLAGS = frozenset(
@@ -65,8 +68,17 @@ ENV_FLAGS: Mapping[str, str] = {
     "DYN_TOOL_CALL_PARSER": "dyn-tool-call-parser",
     "VLLM_ATTENTION_BACKEND": "attention-backend",
 }
-#: Flags that name a file with more settings, which a manifest does not show.
-FILE_FLAGS = frozenset(("extra-engine-args", "config", "extra-llm-api-options", "planner-config"))
+#: Flags that name a file with more settings, and whether the file wins over the flags, as TensorRT-LLM's does.
+FILE_FLAGS: Mapping[str, bool] = {
+    "extra-engine-args": True,
+    "extra-llm-api-options": True,
+    "config": False,
+    "planner-config": False,
+}
+#: The flag whose value is JSON that wins over all other flags of the call (Dynamo's TensorRT-LLM backend).
+OVERRIDE_FLAG = "override-engine-args"
+#: Programs that take the model as a word without a flag.
+_MODEL_FIRST = ("vllm.entrypoints.serve", "tensorrt_llm.serve")
 _PROGRAM = re.compile(
     r"dynamo\.(?P<engine>[a-z_]+)|(?P<other>vllm\.entrypoints\.[a-z_.]+|sglang\.launch_server|tensorrt_llm\.[a-z_.]+)"
 )
@@ -86,7 +98,8 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 class EngineCall:
     """One start of an engine: ``program`` (``dynamo.vllm``), its flags in one spelling, and what could not be read.
 
-    A switch has the value ``true`` or ``false``; a flag given several values has them joined by a space.
+    A switch has the value ``true`` or ``false``; a flag given several values has them joined by a space. A flag whose
+    value is a mapping in JSON is one flag for each setting in it, with a dotted name.
     """
 
     program: str
@@ -131,9 +144,11 @@ def engine_calls(
 
 
 def canonical_flag(name: str) -> str:
-    """Return the one spelling of a flag's name (``--tp`` → ``tensor-parallel-size``)."""
+    """Return the one spelling of a flag's name (``--tp`` → ``tensor-parallel-size``); ``a.b`` is a part of ``a``."""
     plain = name.lstrip("-").replace("_", "-")
-    return ALIASES.get(plain, plain)
+    head, dot, rest = plain.partition(".")
+    whole = ALIASES.get(head, head) + dot + rest
+    return ALIASES.get(whole, whole)
 
 
 def canonical_value(flag: str, text: str) -> str:
@@ -141,7 +156,7 @@ def canonical_value(flag: str, text: str) -> str:
     value = text.strip()
     if value[:1] in ("{", "["):
         try:
-            return json.dumps(json.loads(value), sort_keys=True, separators=(",", ":"))
+            return _json_text(json.loads(value, parse_float=_json_number))
         except (ValueError, RecursionError):
             return value
     if value.lower() in ("true", "false"):
@@ -152,6 +167,39 @@ def canonical_value(flag: str, text: str) -> str:
         return str(int(scaled)) if scaled.denominator == 1 else value
     number = _NUMBER.fullmatch(value) if len(value) <= 40 else None
     return _number(number) if number else value
+
+
+def _json_text(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _json_number(text: str) -> int | float:
+    """Return a number of JSON; ``1.0`` and ``1`` are the same."""
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def settings_flags(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield settings as flags in one spelling; those within a mapping have dotted names (``a: {b: 1}`` → ``a.b`` 1)."""
+    for key, value in settings.items():
+        name = f"{prefix}{str(key).replace('_', '-')}"
+        if isinstance(value, Mapping) and value:
+            yield from settings_flags(value, f"{canonical_flag(name)}.")
+        elif value is not None:
+            flag = canonical_flag(name)
+            yield flag, canonical_value(flag, value if isinstance(value, str) else _json_text(value))
+
+
+def parsed_settings(text: str) -> Mapping[str, Any] | None:
+    """Return the mapping that a text of JSON holds, or nothing where it is none."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(text, parse_float=_json_number)
+        _json_text(value)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _number(match: re.Match[str]) -> str:
@@ -182,16 +230,27 @@ def _script(command: Sequence[str], args: Sequence[str]) -> str | None:
     """Return the shell script that a container runs, or nothing where it runs a program directly."""
     every = [*command, *args]
     if every and _SHELL.fullmatch(every[0]):
-        for number, text in enumerate(every[1:], 1):
-            if text.startswith("-") and "c" in text:
-                return every[number + 1] if number + 1 < len(every) else ""
-            if not text.startswith("-"):
-                return None
-        return None
+        return _shell_script(every[1:])
     # A single text that holds a whole command line is run by a shell, be it the image's or the operator's.
     if len(every) == 1 and _PROGRAM.search(every[0]) and any(char.isspace() for char in every[0].strip()):
         return every[0]
     return None
+
+
+def _shell_script(words: Sequence[str]) -> str | None:
+    """Return the text that ``sh [options] -c text`` runs; ``-o`` and ``-O`` (also in ``-euo``) take a word each."""
+    at, wants = 0, False
+    while at < len(words) and len(words[at]) > 1 and words[at][0] in "-+":
+        option = words[at]
+        at += 1
+        if option == "--":
+            break
+        if not option.startswith("--"):
+            wants = wants or (option[0] == "-" and "c" in option)
+            at += option.count("o") + option.count("O")
+    if not wants:
+        return None
+    return words[at] if at < len(words) else ""
 
 
 def _kubernetes_expand(text: str, env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
@@ -379,6 +438,8 @@ def _flags(program: str, words: Sequence[Word]) -> EngineCall:
         name, value = _flag_name(word.text)
         unknown.extend(f"{word.text}: {what}" for what in word.open)
         if not name:
+            if program in _MODEL_FIRST and "model" not in flags:
+                flags["model"] = word.text
             continue
         values = [value] if value is not None else []
         while value is None and at < len(words) and not _is_flag(words[at].text):
@@ -386,7 +447,14 @@ def _flags(program: str, words: Sequence[Word]) -> EngineCall:
             unknown.extend(f"--{name}: {what}" for what in words[at].open)
             at += 1
         _set_flag(flags, name, values)
-    return EngineCall(program, flags, tuple(dict.fromkeys(unknown)))
+    return EngineCall(program, _overridden(flags), tuple(dict.fromkeys(unknown)))
+
+
+def _overridden(flags: dict[str, str]) -> dict[str, str]:
+    """Let the settings of :data:`OVERRIDE_FLAG` take the place of the flags that they override."""
+    start = f"{OVERRIDE_FLAG}."
+    more = {canonical_flag(name[len(start) :]): value for name, value in flags.items() if name.startswith(start)}
+    return {**{name: value for name, value in flags.items() if not name.startswith(start)}, **more}
 
 
 def _flag_name(text: str) -> tuple[str, str | None]:
@@ -396,7 +464,7 @@ def _flag_name(text: str) -> tuple[str, str | None]:
         return canonical_flag(name), value if equals else None
     if text.startswith("-") and len(text) > 1 and not _NUMBER.fullmatch(text):
         name, equals, value = text[1:].partition("=")
-        if name in SHORT_FLAGS:
+        if name.partition(".")[0] in SHORT_FLAGS:
             return canonical_flag(name), value if equals else None
         if name[:1] == "O" and name[1:].isdigit():
             return "compilation-config", name[1:]
@@ -417,6 +485,14 @@ def _set_flag(flags: dict[str, str], name: str, values: list[str]) -> None:
             flags[name[3:]] = "false"
         else:
             flags[name] = "true"
+        return
+    # Of a flag given twice the last counts, with all its parts.
+    for part in [part for part in flags if part.startswith(f"{name}.")]:
+        del flags[part]
+    settings = parsed_settings(values[0]) if len(values) == 1 else None
+    if settings:
+        flags.update(settings_flags(settings, f"{name}."))
+        flags.pop(name, None)
         return
     flags[name] = " ".join(canonical_value(name, value) for value in values)
 

@@ -11,13 +11,22 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import keys
+from .configfiles import ConfigFile, config_files
 from .dgdview import ComponentView, DgdView
-from .engineargs import FILE_FLAGS, canonical_flag, engine_calls
+from .engineargs import (
+    FILE_FLAGS,
+    OVERRIDE_FLAG,
+    EngineCall,
+    canonical_flag,
+    engine_calls,
+    parsed_settings,
+    settings_flags,
+)
 from .errors import InputError
 from .precision import precision_of, precision_of_component
 from .quantity import canonical
@@ -27,8 +36,14 @@ REPLICAS, NODES, GPUS, IMAGE, ROLE, FRAMEWORK = "replicas", "nodes", "gpus", "im
 SHARED_MEMORY, COMMAND = "shared_memory", "command"
 MODE, PRECISION, MODEL = "mode", "precision", "model"
 FLAG, ENV, SIDECAR, RESOURCE = "--", "env.", "sidecar.", "resources."
+#: A file from a ConfigMap of the manifest that is not read as an engine's settings; its value is a fingerprint.
+FILE = "file."
+#: How the place of a knob begins that stands in a ConfigMap; a pod's own fields do not show it.
+IN_CONFIG_MAP = "ConfigMap/"
 #: Variables whose value might be a credential: only whether it changed is told.
 _SECRET = re.compile(r"token|secret|passw|credential|api_?key|private", re.IGNORECASE)
+_SECRET_FLAG = re.compile(r"(^|[-.])(token|secret|password|credential|api-?key|private-key)$", re.IGNORECASE)
+_OVERRIDDEN = f"--{OVERRIDE_FLAG}:"
 #: Flags that tell a prefill worker.
 _PREFILL_FLAGS = {"disaggregation-mode": "prefill", "is-prefill-worker": "true"}
 _DECODE_FLAGS = {"disaggregation-mode": "decode", "is-decode-worker": "true"}
@@ -45,12 +60,16 @@ class Knob:
 
 @dataclass(frozen=True)
 class ComponentKnobs:
-    """All knobs of one component. ``unread`` says why its engine flags are not all known (empty: they are)."""
+    """All knobs of one component. ``unread`` says why its engine flags are not all known (empty: they are).
+
+    ``data`` is the component as it stands in the manifest.
+    """
 
     name: str
     role: str
     knobs: Mapping[str, Knob]
     unread: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -121,14 +140,17 @@ def _of_component(dgd: DgdView, component: ComponentView) -> ComponentKnobs:
     ):
         if value:
             found[name] = Knob(value, f"{path}.{where}")
-    for name, amount in component.resources.items():
+    for name in component.resources:
         if name not in ("gpu", keys.GPU_RESOURCE):
-            found[RESOURCE + name] = Knob(_quantity(amount), f"{path}.resources")
+            found[RESOURCE + name] = Knob(_amount(component, name), f"{path}.resources")
     told = precision_of_component(component)
     if told.name:
         found[PRECISION] = Knob(told.name, told.why)
     found.update(_env_knobs(ENV, component.main.env, path))
-    unread = _engine_knobs(component, found)
+    files = {file.path: file for file in config_files(component, dgd.config_maps)}
+    unread = _engine_knobs(component, found, files)
+    for file in files.values():
+        found[FILE + file.path] = Knob(fingerprint(file.text), f"{IN_CONFIG_MAP}{file.name}")
     if component.sidecar is not None:
         found[SIDECAR + IMAGE] = Knob(component.sidecar.image, f"{path}.frontendSidecar")
         for call in engine_calls(component.sidecar.command, component.sidecar.args, component.sidecar.env):
@@ -136,10 +158,10 @@ def _of_component(dgd: DgdView, component: ComponentView) -> ComponentKnobs:
                 found[SIDECAR + FLAG + name] = Knob(value, f"{path}.frontendSidecar")
     if FRAMEWORK not in found and dgd.framework and component.role in keys.WORKER_TYPES:
         found[FRAMEWORK] = Knob(dgd.framework, "spec.backendFramework")
-    return ComponentKnobs(component.name, component.role, found, unread)
+    return ComponentKnobs(component.name, component.role, found, unread, component.data)
 
 
-def _engine_knobs(component: ComponentView, found: dict[str, Knob]) -> str:
+def _engine_knobs(component: ComponentView, found: dict[str, Knob], files: dict[str, ConfigFile]) -> str:
     """Add the engine's flags to ``found``, and return why they are not all known."""
     main = component.main
     calls = engine_calls(main.command, main.args, main.env)
@@ -148,20 +170,79 @@ def _engine_knobs(component: ComponentView, found: dict[str, Knob]) -> str:
             return ""
         found[COMMAND] = Knob(" ".join((*main.command, *main.args)), f"{component.path}: command and args")
         return "its command is no known engine's"
-    unread = []
-    for number, call in enumerate(calls):
+    unread: list[str] = []
+    for call, suffix in _numbered(calls):
         if call.program and not call.framework and not call.program.startswith("dynamo."):
             found[COMMAND] = Knob(call.program, f"{component.path}: command and args")
         if call.framework:
             found.setdefault(FRAMEWORK, Knob(call.framework, f"{call.program} of component {component.name}"))
-        for name, value in call.flags.items():
-            open_parts = [text for text in call.unknown if text.startswith((f"--{name}:", f"--{name}="))]
-            key = FLAG + name if number == 0 else f"{FLAG}{name} (program {number + 1})"
-            found[key] = Knob(value, f"--{name} of component {component.name}", "; ".join(open_parts))
-            if name in FILE_FLAGS:
-                unread.append(f"--{name} {value} may set more")
-        unread.extend(text for text in call.unknown if not text.startswith("--"))
+        for name, knob in _call_knobs(call, component.name, files, unread).items():
+            found[FLAG + name + suffix] = knob
+        unread.extend(text for text in call.unknown if not text.startswith("--") or text.startswith(_OVERRIDDEN))
     return "; ".join(unread)
+
+
+def _numbered(calls: Sequence[EngineCall]) -> list[tuple[EngineCall, str]]:
+    """Return each call with what tells its knobs apart: nothing for the first engine, a number for others.
+
+    Helpers beside an engine, such as a frontend in the same container, have their program's name.
+    """
+    engines = [call for call in calls if call.framework] or [calls[0]]
+    found = [(call, f" (program {number})" if number > 1 else "") for number, call in enumerate(engines, 1)]
+    times: dict[str, int] = {}
+    for call in calls:
+        if not any(call is engine for engine in engines):
+            times[call.program] = number = times.get(call.program, 0) + 1
+            found.append((call, f" ({call.program or 'program'}{f' {number}' if number > 1 else ''})"))
+    return found
+
+
+def _call_knobs(call: EngineCall, component: str, files: dict[str, ConfigFile], unread: list[str]) -> dict[str, Knob]:
+    """Return the knobs of one call, those in files of the manifest included; such a file is taken from ``files``."""
+    made: dict[str, Knob] = {}
+    for name, value in call.flags.items():
+        heads = {name, name.partition(".")[0]}
+        open_parts = [
+            text for text in call.unknown if text.startswith(tuple(f"--{head}{end}" for head in heads for end in ":="))
+        ]
+        made[name] = Knob(hidden_flag(name, value), f"--{name} of component {component}", "; ".join(open_parts))
+    for name in call.flags:
+        if name == OVERRIDE_FLAG:
+            unread.append(f"--{name} is not plain JSON")
+        if name not in FILE_FLAGS:
+            continue
+        file = files.get(call.flags[name])
+        settings = parsed_settings(file.text) if file is not None else None
+        if file is None or settings is None:
+            unread.append(f"--{name} {call.flags[name]} may set more")
+            continue
+        del files[file.path]
+        inside = {
+            flag: Knob(hidden_flag(flag, value), f"{IN_CONFIG_MAP}{file.name}")
+            for flag, value in settings_flags(settings)
+        }
+        made = {**made, **inside} if FILE_FLAGS[name] else {**inside, **made}
+    return made
+
+
+def hidden_flag(name: str, value: str) -> str:
+    """Return a flag's value, or only its fingerprint where it is a credential."""
+    return fingerprint(value) if _SECRET_FLAG.search(name) else value
+
+
+def fingerprint(text: str) -> str:
+    """Return what stands for a text that is not shown."""
+    return f"(hidden, fingerprint {hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]})"
+
+
+def _amount(component: ComponentView, name: str) -> str:
+    """Return what is asked of a resource: a request without its own value is the limit, as Kubernetes has it."""
+    limit = component.limits.get(name)
+    request = component.requests.get(name, limit)
+    asked = _quantity(request or "")
+    if limit is None:
+        return f"{asked} without a limit"
+    return asked if _quantity(limit) == asked else f"{asked} to {_quantity(limit)}"
 
 
 def _env_knobs(prefix: str, env: Mapping[str, str], path: str) -> dict[str, Knob]:
@@ -172,7 +253,7 @@ def hidden(name: str, value: str) -> str:
     """Return a variable's value, or only its fingerprint where it might be a credential."""
     if value.startswith("<") or not _SECRET.search(name):
         return value
-    return f"(hidden, fingerprint {hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:8]})"
+    return fingerprint(value)
 
 
 def _quantity(text: str) -> str:

@@ -10,17 +10,22 @@ a component's knob (``Decode.replicas``, ``Decode.env.UCX_TLS``), or a path as i
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from . import keys
+from .configfiles import pod_and_main
 from .dgdview import DgdView
+from .engineargs import canonical_flag
 from .errors import InputError, shown
 from .findings import Finding, Reason
 from .knobs import (
     COMMAND,
     ENV,
+    FILE,
     FLAG,
     FRAMEWORK,
     GPUS,
@@ -100,17 +105,45 @@ _EACH: Mapping[str, str] = {
     "routing": FLAG + "router-mode",
     "router_mode": FLAG + "router-mode",
 }
+#: Flags that are known without standing in a manifest: pinned and set in neither, they are as they were.
+_KNOWN_FLAGS = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    attention-backend block-size chunked-prefill-size compilation-config cpu-offload-gb cuda-graph-max-bs
+    data-parallel-size decode-context-parallel-size disable-cuda-graph disable-radix-cache disaggregation-mode dtype
+    enable-chunked-prefill enable-dp-attention enable-expert-parallel enable-prefix-caching enforce-eager
+    expert-parallel-size free-gpu-memory-fraction gpu-memory-utilization kv-cache-block-size kv-cache-dtype
+    kv-transfer-config load-format max-batch-size max-beam-width max-model-len max-num-batched-tokens max-num-seqs
+    max-num-tokens max-prefill-tokens max-running-requests max-total-tokens mem-fraction-static moe-a2a-backend
+    moe-backend page-size pipeline-parallel-size quantization schedule-policy seed served-model-name
+    speculative-algorithm speculative-config swap-space tensor-parallel-size tokenizer
+    """,
+    )
+)
+#: Flags that say the same to other engines: a pin on one holds for the others.
+_SAME: Mapping[str, tuple[str, ...]] = {
+    FLAG + "expert-parallel-size": (FLAG + "enable-expert-parallel",),
+    FLAG + "kv-cache-config": (FLAG + "free-gpu-memory-fraction", FLAG + "kv-cache-dtype"),
+}
+#: Names of many knobs at once.
+_GROUPS = frozenset(("args", "command", "env", "envs", "resources", "frontendsidecar"))
 #: A path's parts that lead to a container or a pod and say nothing themselves.
 _TRANSPARENT = frozenset(("extrapodspec", "maincontainer", "podtemplate", "spec", "containers", "main"))
 
 
 @dataclass(frozen=True)
 class Pin:
-    """What a pinned entry stands for: a component (empty: the whole, ``*``: each), and knob names or prefixes."""
+    """What a pinned entry stands for: a component (empty: the whole, ``*``: each), and knob names or prefixes.
+
+    ``path`` is what a path holds below the component that leads to no knob that is known by its place: an engine's flag
+    or any other field of the pod.
+    """
 
     component: str
     knob: str
     prefix: bool = False
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -155,7 +188,7 @@ def _judge_one(entry: str, before: DgdKnobs, after: DgdKnobs, subject: str) -> I
 def read_pin(entry: str, before: DgdKnobs, after: DgdKnobs) -> Pin | None:
     """Return what a pinned entry stands for, or nothing where that cannot be told."""
     if entry.startswith("-"):
-        return Pin("*", flag_knob(entry))
+        return Pin("*", pinned_flag(entry))
     parts = split_path(entry)
     if not parts:
         return None
@@ -163,6 +196,10 @@ def read_pin(entry: str, before: DgdKnobs, after: DgdKnobs) -> Pin | None:
         parts = parts[1:]
     names = (*before.components, *after.components)
     if parts[0].lower() in ("services", "components") and len(parts) > 1:
+        # An index counts the baseline's components, which the pin was written for.
+        place = parts[1] if parts[0].lower() == "components" and parts[1].isdecimal() else ""
+        if place and int(place) < len(before.components):
+            return _component_pin(list(before.components)[int(place)], parts[2:])
         name = _component_name(parts[1], names)
         return _component_pin(name, parts[2:]) if name else None
     if len(parts) == 1:
@@ -174,7 +211,13 @@ def read_pin(entry: str, before: DgdKnobs, after: DgdKnobs) -> Pin | None:
 
 
 def split_path(text: str) -> list[str]:
-    """Split a path at dots and brackets: ``a.b[c.d].e`` → a, b, c.d, e; ``[name=x]`` means ``x``."""
+    """Split a path at dots and brackets: ``a.b[c.d].e`` → a, b, c.d, e; ``[name=x]`` means ``x``.
+
+    So does JSONPath's ``[?(@.name=="x")]``; a JSON Pointer (``/a/b``) is split at slashes.
+    """
+    if text.startswith("/"):
+        return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/") if part]
+    text = re.sub(r"\[\?\(?\s*@\.name\s*={1,2}\s*([^()\[\]]+?)\s*\)?\]", r"[\1]", text.removeprefix("$"))
     found = re.findall(r"\[([^\[\]]*)\]|([^.\[\]]+)", text)
     parts = [(inside or outside).strip().strip("'\"") for inside, outside in found]
     return [re.sub(r"^name\s*=\s*", "", part).strip("'\"") for part in parts if part]
@@ -195,21 +238,34 @@ def _plain_pin(text: str, names: Sequence[str], before: DgdKnobs, after: DgdKnob
         return Pin("*", _EACH[lower])
     if _component_name(text, names):
         return Pin(_component_name(text, names), "", prefix=True)
-    every = [item.knobs for dgd in (before, after) for item in dgd.components.values()]
-    for knob in (flag_knob(text), ENV + text):
-        if any(knob in knobs for knobs in every):
+    if lower in _GROUPS:
+        return _component_pin("*", [text])
+    every = [item for dgd in (before, after) for item in dgd.components.values()]
+    for knob in (pinned_flag(text), ENV + text):
+        if any(_matching(Pin("*", knob), item.knobs) for item in every):
             return Pin("*", knob)
-    return None
+    if any(field_at(item.data, [text]) is not None for item in every):
+        return Pin("*", pinned_flag(text), path=(text,))
+    return Pin("*", pinned_flag(text)) if canonical_flag(text) in _KNOWN_FLAGS else None
+
+
+def pinned_flag(text: str) -> str:
+    """Return the knob of a flag in any of its spellings, that of switching it off included."""
+    knob = flag_knob(text)
+    return FLAG + knob.removeprefix(f"{FLAG}no-") if knob.startswith(f"{FLAG}no-") else knob
 
 
 def _component_pin(component: str, parts: Sequence[str]) -> Pin:
-    """Return the knob that a component's path leads to; a path that leads nowhere else is taken for a flag."""
+    """Return the knob that a component's path leads to; a path that leads nowhere else is taken for a flag.
+
+    What stands below a flag (``speculative_config.method``) is a part of its settings.
+    """
     rest = [part for part in parts if part.lower() not in _TRANSPARENT]
     if not rest:
         return Pin(component, "", prefix=True)
     head, more = rest[0].lower(), rest[1:]
     if head in ("args", "command"):
-        return Pin(component, flag_knob(more[0])) if more else Pin(component, FLAG, prefix=True)
+        return Pin(component, pinned_flag(".".join(more))) if more else Pin(component, FLAG, prefix=True)
     if head in ("env", "envs"):
         return Pin(component, ENV + more[0]) if more else Pin(component, ENV, prefix=True)
     if head == "frontendsidecar":
@@ -222,7 +278,7 @@ def _component_pin(component: str, parts: Sequence[str]) -> Pin:
         return Pin(component, GPUS if name in ("gpu", keys.GPU_RESOURCE) else RESOURCE + name)
     if head.replace("-", "_") in _EACH:
         return Pin(component, _EACH[head.replace("-", "_")])
-    return Pin(component, flag_knob(rest[-1]))
+    return Pin(component, pinned_flag(".".join(rest)), path=tuple(rest))
 
 
 # -- comparison --------------------------------------------------------------------------------------------------------
@@ -264,13 +320,12 @@ def _whole(knob: str, before: DgdKnobs, after: DgdKnobs) -> Iterator[_Compared]:
 def _same_everywhere(before: DgdKnobs, after: DgdKnobs) -> bool:
     """Whether no component differs in anything that a knob of the whole could follow from."""
     names = (ROLE, IMAGE, FRAMEWORK, COMMAND)
+    starts = (FLAG, ENV, FILE)
     for one, other in pairs(before, after):
         if one is None or other is None:
             return False
-        ours = {name: knob.value for name, knob in one.knobs.items() if name in names or name.startswith((FLAG, ENV))}
-        theirs = {
-            name: knob.value for name, knob in other.knobs.items() if name in names or name.startswith((FLAG, ENV))
-        }
+        ours = {name: knob.value for name, knob in one.knobs.items() if name in names or name.startswith(starts)}
+        theirs = {name: knob.value for name, knob in other.knobs.items() if name in names or name.startswith(starts)}
         if ours != theirs:
             return False
     return True
@@ -278,23 +333,75 @@ def _same_everywhere(before: DgdKnobs, after: DgdKnobs) -> bool:
 
 def _matching(pin: Pin, knobs: Mapping[str, Knob]) -> list[str]:
     if not pin.prefix:
-        return [pin.knob] if pin.knob in knobs else []
-    more = (GPUS,) if pin.knob == RESOURCE else (COMMAND,) if pin.knob == FLAG else ()
-    return [name for name in knobs if name.startswith(pin.knob) or name in more]
+        return [name for name in knobs if _is_meant(pin.knob, name)]
+    more = {RESOURCE: (GPUS,), FLAG: (COMMAND, FILE)}.get(pin.knob, ())
+    return [name for name in knobs if name.startswith((pin.knob, *more))]
+
+
+def _is_meant(wanted: str, name: str) -> bool:
+    """Whether a knob is the wanted one: in any program of the container, with its parts, or as a part of another."""
+    plain = name.partition(" (")[0]
+    if not wanted.startswith(FLAG) or not plain.startswith(FLAG):
+        return name == wanted
+    if plain == wanted or plain.startswith(f"{wanted}.") or plain in _SAME.get(wanted, ()):
+        return True
+    # A flag of its own is not the setting of that name within another one (--model, speculative_config.model).
+    flag = wanted[len(FLAG) :]
+    return flag not in _KNOWN_FLAGS and flag != MODEL and plain.endswith(f".{flag}")
 
 
 def _component(pin: Pin, one: ComponentKnobs, other: ComponentKnobs) -> Iterator[_Compared]:
     names = list(dict.fromkeys((*_matching(pin, one.knobs), *_matching(pin, other.knobs))))
     is_flag = pin.knob.startswith(FLAG) or pin.prefix
     for name in names:
+        if any(item.unread and name not in item.knobs and name.startswith(FLAG) for item in (one, other)):
+            continue  # what could not be read may set it; that is told below
         yield _compared(other.name, name, one.knobs.get(name), other.knobs.get(name))
-    if is_flag and (one.unread or other.unread):
+    fields = (field_at(one.data, pin.path), field_at(other.data, pin.path)) if pin.path and not names else (None, None)
+    if fields != (None, None):
+        yield _field(f"{other.name}: {'.'.join(pin.path)}", *fields)
+    elif is_flag and (one.unread or other.unread):
         if _same_text(one, other):
             yield _Compared(True, f"{other.name}: command, arguments and image are the same")
         else:
             yield _Compared(None, f"{other.name}: {other.unread or one.unread}")
+    elif not names and not _may_be_unset(pin):
+        return
     elif not names and (pin.component != "*" or pin.knob in (GPUS, SHARED_MEMORY) or pin.knob.startswith(FLAG)):
         yield _Compared(True, f"{other.name}: {_shown(pin.knob)} is set in neither")
+
+
+def _may_be_unset(pin: Pin) -> bool:
+    """Whether a knob that neither manifest sets is one: of a path that leads nowhere only a known flag is."""
+    return not pin.path or pin.path[-1].startswith("-") or canonical_flag(pin.knob).partition(".")[0] in _KNOWN_FLAGS
+
+
+def field_at(data: Mapping[str, Any], path: Sequence[str]) -> object:
+    """Return what stands at a path in a component's main container, its pod or itself, or nothing."""
+    pod, main = pod_and_main(data)
+    for start in (main, pod, data):
+        here: object = start
+        for part in path:
+            here = _below(here, part)
+        if here is not None:
+            return here
+    return None
+
+
+def _below(value: object, part: str) -> object:
+    if isinstance(value, Mapping):
+        return value.get(part)
+    if isinstance(value, (list, tuple)):
+        named = [item for item in value if isinstance(item, Mapping) and item.get("name") == part]
+        return named[0] if named else value[int(part)] if part.isdecimal() and int(part) < len(value) else None
+    return None
+
+
+def _field(label: str, one: object, other: object) -> _Compared:
+    before, after = (
+        "unset" if value is None else json.dumps(value, sort_keys=True, default=str) for value in (one, other)
+    )
+    return _Compared(one == other, f"{label} {before}" if one == other else f"{label} {before} → {after}")
 
 
 def _same_text(one: ComponentKnobs, other: ComponentKnobs) -> bool:
@@ -302,7 +409,7 @@ def _same_text(one: ComponentKnobs, other: ComponentKnobs) -> bool:
         return {
             name: knob.value
             for name, knob in item.knobs.items()
-            if name in (IMAGE, COMMAND) or name.startswith((FLAG, ENV))
+            if name in (IMAGE, COMMAND) or name.startswith((FLAG, ENV, FILE))
         }
 
     return relevant(one) == relevant(other)

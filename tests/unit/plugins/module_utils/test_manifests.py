@@ -194,3 +194,13 @@ def test_to_plain_refuses_what_has_no_plain_form() -> None:
     endless.append(endless)
     with pytest.raises(InputError, match="nested deeper than"):
         to_plain(endless)
+
+
+def test_settings_in_a_config_map_count_by_their_meaning() -> None:
+    text = (
+        "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  a.yaml: |\n    # why\n    b: 0x10\n    a: [1]\n"
+        "  b.sh: 'x: y: z'\n  c: plain\n  d: '[a: 1]'\n  e: 7\n---\nkind: Job\nmetadata: {name: j}\n"
+    )
+    assert manifests.config_maps(manifests.load_text(text, "m.yaml")) == {
+        "c": {"a.yaml": '{"b": 16, "a": [1]}', "b.sh": "x: y: z", "c": "plain", "d": "[a: 1]", "e": "7"}
+    }

@@ -110,7 +110,7 @@ def test_a_shell_script() -> None:
     assert call.flags["model"] == "acme/y z"
     assert call.flags["tensor-parallel-size"] == "4"
     assert call.flags["served-model-name"] == "acme/x"
-    assert call.flags["extra"] == '{"a":1}'
+    assert call.flags["extra.a"] == "1"
     assert call.flags["enforce-eager"] == "true"
     assert call.flags["seed"].startswith("1")
 
