@@ -96,6 +96,7 @@ def check_handoff(params: Mapping[str, Any]) -> Handoff:
     deploy_root = os.path.join(root, "artifacts", handoff.ITERATION_FOLDER.format(iteration))
     findings += handoff.check_iteration(_ledger(deploy_root), source.sha256, deploy_root)
     copies, more = _copies(params, terms, source, view, precision, deploy_root)
+    _check_place(deploy_root, copies)
     previous = _previous(root, iteration)
     held = _held(root, terms, deploy_root, str(previous.get("deploy_root", "")))
     findings += more + _pinned(params, contract, terms, root, view)
@@ -199,11 +200,7 @@ def to_result(made: Handoff) -> dict[str, Any]:
 def read_source(path: str, name: str = "") -> Source:
     """Return a manifest with its hash and documents, both of the same bytes."""
     data = manifests.read_bytes(path)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 text at byte {error.start}", where=path) from error
-    documents = manifests.load_text(text, path)
+    documents = manifests.load_text(_decoded(data, path), path)
     for document in documents:
         if document.kind == "Secret":
             raise InputError(
@@ -217,6 +214,13 @@ def read_source(path: str, name: str = "") -> Source:
     return Source(path, hashlib.sha256(data).hexdigest(), documents, name)
 
 
+def _decoded(data: bytes, path: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text at byte {error.start}", where=path) from error
+
+
 def _read_contract(params: Mapping[str, Any], root: str) -> tuple[Source | None, Contract | None]:
     path = params["user_workload"]
     if not path:
@@ -226,7 +230,7 @@ def _read_contract(params: Mapping[str, Any], root: str) -> tuple[Source | None,
     data = manifests.read_bytes(path)
     sha256 = hashlib.sha256(data).hexdigest()
     handoff.check_hash(sha256, params["user_workload_sha256"], path, "user_workload_sha256")
-    values = manifests.load_yaml(manifests.read_file(path), path)
+    values = manifests.load_yaml(_decoded(data, path), path)
     if len(values) != 1:
         raise InputError("a workload contract is one document", where=path, found=f"{len(values)} documents")
     return Source(path, sha256, ()), handoff.parse_contract(values[0], path)
@@ -365,7 +369,31 @@ def _copies(
         placed = tuple(sorted(placed, key=lambda found: found.get("kind") != DGD_KIND))
         path = os.path.join(deploy_root, APPLIED, name)
         copies.append(Copy(name, path, data, item.source, item.reason, placed, patched.patches))
+    handoff.check_objects({copy.source.path: copy.objects for copy in copies})
     return tuple(copies), tuple(findings)
+
+
+def _check_place(deploy_root: str, copies: Sequence[Copy]) -> None:
+    """The run writes in its own folder alone: nothing there may lead to a source or to another iteration."""
+    folder = os.path.join(deploy_root, APPLIED)
+    root = os.path.dirname(os.path.dirname(deploy_root))
+    own = os.path.join(os.path.realpath(root), os.path.relpath(folder, root))
+    for path in (folder, *(copy.path for copy in copies)):
+        if os.path.realpath(path) != os.path.join(own, os.path.relpath(path, folder)).removesuffix("/."):
+            raise InputError(
+                "a link leads out of the run's own folder",
+                where=path,
+                found=os.path.realpath(path),
+                remedy="Remove the link; the run's copies are files of its own",
+            )
+    for copy in copies:
+        source = os.path.realpath(copy.source.path)
+        if os.path.dirname(source) == own:
+            raise InputError(
+                "a source lies among the run's own copies, which are rewritten",
+                where=copy.source.path,
+                remedy="Hand off the original file",
+            )
 
 
 def _placed(item: Mapping[str, Any], namespace: str, where: str) -> dict[str, Any]:

@@ -15,13 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .demand import K8sObject
 from .dgdview import view_dgd
 from .errors import InputError, shown
 from .findings import Finding, Reason
 from .ledger import FILE_NAME as LEDGER_FILE
 from .ledger import PROVENANCES
-from .manifest import Document, choose_dgd
-from .precision import Precision, precision_in, precision_of, same_precision
+from .manifest import Document, choose_dgd, is_label, is_subdomain
+from .patches import differ, is_placeholder, subject_of
+from .precision import Precision, precision_in, precision_of, precision_words, same_precision
 
 CHECK = "handoff"
 
@@ -246,10 +248,20 @@ def agree(
     ceilings = [value for value in (base.gpu_ceiling, gpu_ceiling) if value is not None]
     if any(value < 0 for value in ceilings):
         raise InputError("must be a whole number from 0", field="gpu_ceiling", found=str(min(ceilings)))
+    agreed = {name: one or other for name, (one, other) in both.items()}
+    if agreed["namespace"] and not is_label(agreed["namespace"]):
+        raise InputError("not the name of a namespace", field="namespace", found=shown(agreed["namespace"]))
+    if is_placeholder(agreed["storage_class"]):
+        raise InputError(
+            "not the name of a storage class",
+            field="storage_class",
+            found=shown(agreed["storage_class"]),
+            remedy="Name one of the target cluster, or leave it out where no claim needs one",
+        )
     return Terms(
-        base.context or context,
-        base.namespace or namespace,
-        base.storage_class or storage_class,
+        agreed["context"],
+        agreed["namespace"],
+        agreed["storage_class"],
         min(ceilings, default=None),
         tuple(dict.fromkeys((*base.pinned, *pinned))),
     )
@@ -283,7 +295,11 @@ def stable_name(source: Source) -> str:
 
 def variant_of(source: Source, name: str) -> str:
     """Return the precision that a variant is for (``model-download-nvfp4.yaml`` → ``nvfp4``), or empty."""
-    return precision_in(source.base.lower().replace("_", "-").replace(name, "", 1))
+    return precision_in(_variant_text(source, name))
+
+
+def _variant_text(source: Source, name: str) -> str:
+    return source.base.lower().replace("_", "-").replace(name, "", 1)
 
 
 def choose(sources: Sequence[Source], precision: Precision, model: str = "") -> tuple[Chosen, ...]:
@@ -311,6 +327,8 @@ def _choose_one(name: str, group: list[Source], precision: Precision, model: str
                 return Chosen(name, found[0], told)
             if found and (by_model := _naming(found, model)):
                 return Chosen(name, by_model, f"{told}, and it names the model {model}")
+            if found and (by_word := _in_its_words(found, name, precision)):
+                return Chosen(name, by_word, f"{told}, and it alone has the same word for it")
     by_model = _naming(group, model)
     if by_model is not None and not variant_of(by_model, name):
         return Chosen(name, by_model, f"it alone names the model {model}")
@@ -322,6 +340,13 @@ def _choose_one(name: str, group: list[Source], precision: Precision, model: str
         found=candidates,
         remedy=f"Hand off one of them alone, or give the precision ({precision.why or told})",
     )
+
+
+def _in_its_words(group: list[Source], name: str, precision: Precision) -> Source | None:
+    """Return the one variant that calls the precision as the DGD does: ``awq`` and ``gptq`` are both ``int4``."""
+    words = precision_words(precision.why)
+    found = [source for source in group if words & precision_words(_variant_text(source, name))]
+    return found[0] if len(found) == 1 else None
 
 
 def _naming(group: list[Source], model: str) -> Source | None:
@@ -372,7 +397,28 @@ def assigned_dgd(documents: Sequence[Document], where: str) -> Document:
     """Return the assigned file's DGD; raise :class:`InputError` where there is none or several."""
     if not documents:
         raise InputError("the file holds no object", where=where)
-    return choose_dgd(documents)
+    dgd = choose_dgd(documents)
+    if not is_subdomain(dgd.name):
+        raise InputError("not a name that Kubernetes takes", where=where, field="metadata.name", found=shown(dgd.name))
+    return dgd
+
+
+def check_objects(manifests: Mapping[str, Sequence[K8sObject]]) -> None:
+    """No object is applied twice with different content; raise :class:`InputError` naming both manifests."""
+    seen: dict[tuple[str, str, str], tuple[str, K8sObject]] = {}
+    for manifest, objects in manifests.items():
+        for item in objects:
+            group = str(item.get("apiVersion", "")).rpartition("/")[0]
+            key = (group, subject_of(item), str(item["metadata"].get("namespace") or ""))
+            before, there = seen.setdefault(key, (manifest, item))
+            if there is not item and differ(there, item):
+                raise InputError(
+                    "the object is handed off twice with different content",
+                    where=manifest,
+                    field=subject_of(item),
+                    found=f"also in {before}",
+                    remedy="Keep one of them",
+                )
 
 
 def check_iteration(ledger: Mapping[str, Any] | None, sha256: str, where: str) -> tuple[Finding, ...]:

@@ -90,7 +90,7 @@ def split_documents(values: Iterable[object], where: str) -> tuple[Document, ...
         place = f"{where} (document {index})" if index > 1 else where
         if not isinstance(value, Mapping):
             raise InputError("not a Kubernetes object: a mapping is needed", where=place, found=shown(value))
-        if value.get("kind") == "List" and "items" in value:
+        if _text(value.get("kind")).endswith("List") and "items" in value:
             objects.extend((index, item) for item in _items(value, place))
         else:
             objects.append((index, value))
@@ -106,7 +106,9 @@ def _items(value: K8sObject, place: str) -> Iterable[K8sObject]:
             raise InputError(
                 "not a Kubernetes object: a mapping is needed", where=place, field=f"items[{number}]", found=shown(item)
             )
-        yield item
+        # Items of a typed list may leave out what the list's own kind tells.
+        of = _text(value.get("kind")).removesuffix("List")
+        yield {"apiVersion": value.get("apiVersion"), "kind": of, **item} if of else item
 
 
 def check_plain(value: object, where: str) -> None:

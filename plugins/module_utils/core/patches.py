@@ -11,6 +11,7 @@ written; one that changes anything else, such as a performance knob, is refused.
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,9 +47,12 @@ REASONS: tuple[Reason, ...] = (STORAGE_CLASS_SET, STORAGE_CLASS_MISSING, STORAGE
 
 _PLACEHOLDER = re.compile(
     r"\s*(<.*>|\$\{?\w+\}?|\{\{.*\}\}|your[-_ ].*|((my|the)[-_ ])?storage[-_ ]?class([-_ ]?name)?"
-    r"|.*[-_ ](here|placeholder)|(change|replace)[-_ ]?me|todo|fixme|x{3,}|placeholder)\s*",
+    r"|.*[-_ ](here|placeholder)|(change|replace)[-_ ]?me|todo|fixme|x{3,}|placeholder"
+    r"|(change|replace|insert|fill|enter|put|set)[-_ ](with|your|the|in)[-_ ].*)\s*",
     re.IGNORECASE,
 )
+#: What a StorageClass may be named at all (a DNS-1123 subdomain); ``$(CLASS)`` or ``STORAGE_CLASS`` never is one.
+_CLASS_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _POD = r"(?:tolerations|nodeSelector|affinity|imagePullSecrets|serviceAccountName|priorityClassName|schedulerName)"
 #: What may change, by kind: patterns over the path of a changed leaf, its parts joined by ``/``.
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
@@ -62,7 +66,14 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
 }
 _EVERYWHERE = (r"metadata/namespace",)
 #: A node by its own name is observed state of a cluster, never a requirement.
-_ONE_NODE = ("kubernetes.io/hostname", "metadata.name")
+_ONE_NODE = ("kubernetes.io/hostname", "metadata.name", "beta.kubernetes.io/hostname")
+#: Fields that a patch may change and that hold a name.
+_NAMES = frozenset(
+    (
+        *("storageClassName", "storageClass", "volumeName", "namespace", "serviceAccountName"),
+        *("priorityClassName", "schedulerName"),
+    )
+)
 _OPERATIONS = ("add", "replace", "remove", "test")
 
 
@@ -127,7 +138,7 @@ def patch_manifest(
         for patch in wanted:
             after = apply_operations(item, patch.operations, patch.id)
             refuse_more_than_kubernetes(item, after, patch.id)
-            if after != item:
+            if differ(after, item):
                 patches.append(patch)
                 item = after
         made.append(item)
@@ -161,7 +172,9 @@ def subject_of(item: K8sObject) -> str:
 
 def is_placeholder(name: object) -> bool:
     """Whether a storage class's name is a placeholder that somebody was meant to fill in."""
-    return isinstance(name, str) and _PLACEHOLDER.fullmatch(name) is not None
+    if not isinstance(name, str) or not name:
+        return False
+    return _CLASS_NAME.fullmatch(name) is None or _PLACEHOLDER.fullmatch(name) is not None
 
 
 # -- storage classes ---------------------------------------------------------------------------------------------------
@@ -218,15 +231,31 @@ def parse_tolerations(given: Sequence[object]) -> tuple[Toleration, ...]:
         reason = item.get("reason")
         if not isinstance(reason, str) or not reason.strip():
             raise InputError("a reason is needed", where=where, field="reason", remedy="Say why the pods may run there")
-        components = item.get("components") or ()
-        made.append(Toleration(data, reason, tuple(str(name) for name in components), item.get("jobs") is True))
+        made.append(Toleration(data, reason, _components(item.get("components"), where), _jobs(item, where)))
     return tuple(made)
+
+
+def _components(given: object, where: str) -> tuple[str, ...]:
+    names = [given] if isinstance(given, str) else [] if given is None else given
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise InputError("must be a list of names", where=where, field="components", found=shown(given))
+    return tuple(names)
+
+
+def _jobs(item: Mapping[str, Any], where: str) -> bool:
+    jobs = item.get("jobs", False)
+    if not isinstance(jobs, bool):
+        raise InputError("must be true or false", where=where, field="jobs", found=shown(jobs))
+    return jobs
 
 
 def _check_toleration(data: Mapping[str, Any], where: str) -> None:
     if data.get("operator", "Equal") not in ("Equal", "Exists"):
         raise InputError("must be Equal or Exists", where=where, field="operator", found=shown(data["operator"]))
-    if data.get("effect", "NoSchedule") not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
+    for name in ("key", "value"):
+        if not isinstance(data.get(name, ""), str):
+            raise InputError("must be text", where=where, field=name, found=shown(data[name]))
+    if data.get("effect", "") not in ("", "NoSchedule", "PreferNoSchedule", "NoExecute"):
         raise InputError("no such effect", where=where, field="effect", found=shown(data["effect"]))
     if not data.get("key"):
         raise InputError(
@@ -237,6 +266,13 @@ def _check_toleration(data: Mapping[str, Any], where: str) -> None:
         )
     if data.get("operator") == "Exists" and data.get("value"):
         raise InputError("Exists takes no value", where=where, field="value", found=shown(data["value"]))
+    seconds = data.get("tolerationSeconds")
+    if seconds is None:
+        return
+    if isinstance(seconds, bool) or not isinstance(seconds, int):
+        raise InputError("must be a whole number", where=where, field="tolerationSeconds", found=shown(seconds))
+    if data.get("effect") != "NoExecute":
+        raise InputError("needs the effect NoExecute", where=where, field="tolerationSeconds", found=shown(seconds))
 
 
 def _toleration_patches(
@@ -313,7 +349,7 @@ def refuse_more_than_kubernetes(before: K8sObject, after: K8sObject, where: str)
     kind = str(before.get("kind", ""))
     allowed = (*_EVERYWHERE, *_ALLOWED.get(kind, ()))
     for path, value in changed_leaves(before, after):
-        text = "/".join(path)
+        text = pointer(path)[1:]
         if not any(re.fullmatch(pattern, text) for pattern in allowed):
             raise InputError(
                 "a compatibility patch may not change this",
@@ -325,6 +361,43 @@ def refuse_more_than_kubernetes(before: K8sObject, after: K8sObject, where: str)
             raise InputError(
                 "a patch may not bind pods to one node by its name", where=where, field="." + ".".join(path)
             )
+
+    _check_values(before, after, where)
+
+
+def _check_values(before: object, after: object, where: str, path: tuple[str, ...] = ()) -> None:
+    """Refuse names that are no text, and new tolerations of a kind that the user may not name either."""
+    items: Iterable[tuple[str, Any]] = ()
+    if isinstance(after, Mapping):
+        items = [(str(key), value) for key, value in after.items()]
+    elif isinstance(after, (list, tuple)):
+        items = [(str(number), value) for number, value in enumerate(after)]
+    for key, value in items:
+        there = _below(before, key)
+        place = f"{where} .{'.'.join((*path, key))}"
+        if not differ(there, value):
+            continue
+        if key in _NAMES and not isinstance(value, str):
+            raise InputError("must be text", where=place, found=shown(value))
+        if key == "tolerations":
+            _check_tolerations(there, value, place)
+        _check_values(there, value, where, (*path, key))
+
+
+def _check_tolerations(before: object, after: object, place: str) -> None:
+    if not isinstance(after, (list, tuple)) or not all(isinstance(item, Mapping) for item in after):
+        raise InputError("must be a list of mappings", where=place, found=shown(after))
+    kept = before if isinstance(before, (list, tuple)) else ()
+    for item in after:
+        if item not in kept:
+            _check_toleration(item, place)
+
+
+def _below(value: object, key: str) -> object:
+    if isinstance(value, Mapping):
+        return value.get(key, _NOTHING)
+    is_item = isinstance(value, (list, tuple)) and key.isdecimal() and int(key) < len(value)
+    return value[int(key)] if is_item else _NOTHING  # type: ignore[index]  # a list, as was just asked
 
 
 def _names_a_node(value: object) -> bool:
@@ -347,8 +420,17 @@ def changed_leaves(
     elif before is _NOTHING and isinstance(after, Mapping) and after:
         for key, value in after.items():
             yield from changed_leaves(_NOTHING, value, (*path, str(key)))
-    elif before != after:
+    elif differ(before, after):
         yield path, after
+
+
+def differ(one: object, other: object) -> bool:
+    """Whether two values differ as JSON, where ``true`` is not 1."""
+    return one is not other and _text(one) != _text(other)
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, sort_keys=True, default=repr)
 
 
 _NOTHING = object()
@@ -396,7 +478,7 @@ def _apply(target: Any, parts: list[str], op: str, value: Any) -> None:
             del target[number]
         elif op == "replace":
             target[number] = value
-        elif target[number] != value:
+        elif differ(target[number], value):
             raise ValueError
         return
     if op != "add" and last not in target:
@@ -404,7 +486,7 @@ def _apply(target: Any, parts: list[str], op: str, value: Any) -> None:
     if op == "remove":
         del target[last]
     elif op == "test":
-        if target[last] != value:
+        if differ(target[last], value):
             raise ValueError
     else:
         target[last] = value

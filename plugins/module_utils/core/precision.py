@@ -61,6 +61,11 @@ def precision_in(text: str) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
+def precision_words(text: str) -> frozenset[str]:
+    """Return the words for a precision in a text, as they stand there (``awq``, ``w4a16``)."""
+    return frozenset(word for word in re.split(r"[^a-z0-9]+", text.lower()) if word in WORDS)
+
+
 def same_precision(one: str, other: str) -> bool:
     """Whether two precisions may be the same; ``fp4`` may be ``nvfp4``."""
     return one == other or other in FAMILY.get(one, ()) or one in FAMILY.get(other, ())

@@ -302,9 +302,12 @@ def test_what_other_iterations_still_hold(room: Room) -> None:
         ({"tolerations": [{"key": "a"}]}, "tolerations[0]: reason: a reason is needed"),
         ({"patches": [{"manifest": "x.yaml"}]}, "patches[0]: manifest: no such manifest"),
         (
-            {"namespace": "Not_A_Name", "dgd_path": "@ns"},
-            "metadata.namespace: the manifest's namespace is not Not_A_Name",
+            {"namespace": "another", "dgd_path": "@ns"},
+            "metadata.namespace: the manifest's namespace is not another",
         ),
+        ({"namespace": "Not_A_Name"}, "namespace: not the name of a namespace (found 'Not_A_Name')"),
+        ({"namespace": "<namespace>"}, "namespace: not the name of a namespace"),
+        ({"storage_class": "<your-class>"}, "storage_class: not the name of a storage class (found '<your-class>')"),
     ],
 )
 def test_bad_input_writes_nothing(room: Room, arguments: dict[str, Any], said: str) -> None:
@@ -330,6 +333,8 @@ def test_bad_input_writes_nothing(room: Room, arguments: dict[str, Any], said: s
         (DGD.replace("v1alpha1", "v9"), "unknown apiVersion"),
         (DGD + "---\n{apiVersion: v1, kind: Secret, metadata: {name: s}}\n", "kind: a manifest must not hold a Secret"),
         (DGD.replace("replicas: 2", "replicas: two"), "replicas: must be a whole number"),
+        (DGD.replace("name: agg", "name: a/b"), "metadata.name: not a name that Kubernetes takes (found 'a/b')"),
+        (DGD.replace("name: agg", "name: " + "x" * 254), "metadata.name: not a name that Kubernetes takes"),
         (DGD + "---\n{apiVersion: v1, metadata: {name: s}}\n", "kind and metadata.name are needed"),
     ],
 )
@@ -398,6 +403,55 @@ def test_the_variant_for_the_precision(room: Room) -> None:
     source, reason = chosen(room.run(support_manifests=files), "model-download.yaml")
     assert source == "model-download-fp8.yaml"
     assert reason == "the DGD's precision is fp8 (--quantization fp8 of component Worker)"
+
+
+def test_a_variant_in_the_dgds_own_words(room: Room) -> None:
+    plain = room.write("gptq.yaml", DGD.replace("fp8", "gptq"))
+    files = [room.write(f"model-download-{name}.yaml", JOB % name) for name in ("awq", "gptq", "fp8")]
+    source, reason = chosen(room.run(dgd_path=plain, support_manifests=files), "model-download.yaml")
+    assert source == "model-download-gptq.yaml"
+    assert reason.endswith("and it alone has the same word for it")
+    other = room.run(dgd_path=room.write("w4.yaml", DGD.replace("fp8", "w4a16")), support_manifests=files)
+    assert "none of 3 variants" in other.message
+
+
+CONFIG = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: %s}}\n"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_no_object_is_handed_off_twice_with_different_content(room: Room, own: bool) -> None:
+    one = room.write("cfg.yaml", CONFIG % "b")
+    other = room.write("more.yaml", CONFIG % "b")
+    assert not room.run(support_manifests=[one, other]).failed
+    if own:
+        outcome = room.run(dgd_path=room.write("both.yaml", DGD + "---\n" + CONFIG % "c"), support_manifests=[one])
+    else:
+        outcome = room.run(support_manifests=[one, room.write("more.yaml", CONFIG % "c")])
+    assert outcome.failed
+    assert "ConfigMap/c: the object is handed off twice with different content (found also in" in outcome.message
+
+
+def test_no_link_leads_to_what_is_not_the_runs_own(room: Room) -> None:
+    folder = room.root / "artifacts" / "deploy-iter-000"
+    patch = [{"key": "a", "reason": "r"}]
+    folder.mkdir(parents=True)
+    (folder / "applied_manifests").symlink_to(room.files)
+    assert "a link leads out of the run's own folder" in room.run(tolerations=patch).message
+    (folder / "applied_manifests").unlink()
+    (folder / "applied_manifests").mkdir()
+    copy = folder / "applied_manifests" / "deploy.yaml"
+    copy.symlink_to(room.files / "deploy.yaml")
+    assert "a link leads out of the run's own folder" in room.run(tolerations=patch).message
+    copy.unlink()
+    copy.write_text(DGD)
+    assert "a source lies among the run's own copies" in room.run(dgd_path=str(copy)).message
+    assert (room.files / "deploy.yaml").read_text() == copy.read_text() == DGD
+
+
+def test_a_root_behind_a_link_is_as_good(room: Room, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(room.root)
+    assert not room.run(exp_root=str(tmp_path / "link")).failed
+    assert not room.run().failed
 
 
 def test_no_variant_for_the_precision(room: Room) -> None:

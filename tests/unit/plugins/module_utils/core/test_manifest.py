@@ -38,6 +38,13 @@ def test_the_only_dgd_is_chosen_and_one_of_several_by_name() -> None:
     assert choose_dgd(documents_of({"kind": "List", "items": [dgd("a"), dgd("b"), JOB]}), "b").name == "b"
 
 
+def test_a_typed_list_is_opened_and_names_its_items() -> None:
+    kinds = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeploymentList"}
+    assert choose_dgd(documents_of({**kinds, "items": [dgd()]})).name == "agg"
+    (bare,) = documents_of({**kinds, "items": [{"metadata": {"name": "b"}, "spec": {}}]})
+    assert (bare.api_version, bare.kind, bare.name) == ("nvidia.com/v1alpha1", "DynamoGraphDeployment", "b")
+
+
 def test_support_manifests_are_all_others() -> None:
     documents = documents_of([JOB, dgd(), PVC])
     assert [document.kind for document in support_documents(documents)] == ["Job", "PersistentVolumeClaim"]

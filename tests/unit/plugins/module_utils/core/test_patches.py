@@ -69,6 +69,12 @@ def without_class() -> dict[str, Any]:
         "xxx",
         "TODO",
         " <x> ",
+        "$(STORAGE_CLASS)",
+        "%CLASS%",
+        "__class__",
+        "Replace_It",
+        "replace-with-your-class",
+        "fast # or yours",
     ],
 )
 def test_placeholders(name: str) -> None:
@@ -167,11 +173,24 @@ def test_tolerations_for_some() -> None:
         ({**TAINT, "reason": "x", "operator": "Has"}, "operator: must be Equal or Exists"),
         ({**TAINT, "reason": "x", "effect": "Never"}, "effect: no such effect"),
         ({**TAINT, "reason": "x", "value": "y"}, "value: Exists takes no value"),
+        ({"key": 7, "reason": "x"}, "key: must be text"),
+        ({"key": "a", "value": ["b"], "reason": "x"}, "value: must be text"),
+        ({**TAINT, "reason": "x", "components": 7}, "components: must be a list of names"),
+        ({**TAINT, "reason": "x", "jobs": "yes"}, "jobs: must be true or false"),
+        ({**TAINT, "reason": "x", "tolerationSeconds": "9"}, "tolerationSeconds: must be a whole number"),
+        ({**TAINT, "reason": "x", "tolerationSeconds": 9}, "tolerationSeconds: needs the effect NoExecute"),
     ],
 )
 def test_tolerations_that_are_refused(item: object, said: str) -> None:
     with pytest.raises(InputError, match=said):
         parse_tolerations([item])
+
+
+def test_a_tolerations_forms() -> None:
+    (one,) = parse_tolerations([{"key": "a", "effect": "NoExecute", "tolerationSeconds": 9, "reason": "x"}])
+    assert one.components == ()
+    (other,) = parse_tolerations([{"key": "a", "effect": "", "reason": "x", "components": "W"}])
+    assert other.components == ("W",)
 
 
 def given(*operations: Any, manifest: str = "deploy.yaml", **more: Any) -> list[dict[str, Any]]:
@@ -207,6 +226,10 @@ def test_kubernetes_fields_may_change(path: str, value: Any) -> None:
         ({"op": "add", "path": "/metadata/annotations", "value": {"nvidia.com/enable-grove": "false"}}, "annotations"),
         ({"op": "replace", "path": "/metadata/name", "value": "other"}, r"\.metadata\.name"),
         ({"op": "replace", "path": "/kind", "value": "Job"}, r"\.kind"),
+        ({"op": "replace", "path": "/spec/services/W/replicas", "value": True}, "replicas"),
+        ({"op": "replace", "path": "/spec", "value": {"services": {"W": {"replicas": 1}}}}, r"\.spec"),
+        ({"op": "add", "path": "/spec/services/a~1extraPodSpec~1tolerations", "value": {"replicas": 3}}, "replicas"),
+        ({"op": "add", "path": "/spec/services/X", "value": {"extraPodSpec/tolerations": {"replicas": 3}}}, "replicas"),
     ],
 )
 def test_anything_else_is_refused(operation: dict[str, Any], field: str) -> None:
@@ -215,9 +238,38 @@ def test_anything_else_is_refused(operation: dict[str, Any], field: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("tolerations", "said"),
+    [
+        ([{"key": "a"}, {"operator": "Exists"}], "key: a key is needed"),
+        ([{"key": "", "operator": "Exists"}], "key: a key is needed"),
+        ([{"key": "a", "operator": "Exists", "value": "b"}], "Exists takes no value"),
+        ("all", "must be a list of mappings"),
+        ([None], "must be a list of mappings"),
+    ],
+)
+def test_a_given_patch_tolerates_no_more_than_the_user_may_name(tolerations: Any, said: str) -> None:
+    for path, value in (
+        ("/spec/services/W/extraPodSpec/tolerations", tolerations),
+        ("/spec/services/F/extraPodSpec", {"tolerations": tolerations}),
+    ):
+        with pytest.raises(InputError, match=said):
+            patch_manifest("deploy.yaml", [ALPHA], given=given({"op": "add", "path": path, "value": value}))
+
+
+def test_names_are_texts_and_true_is_not_one() -> None:
+    with pytest.raises(InputError, match="storageClassName: must be text"):
+        patch_manifest(
+            "deploy.yaml", [CLAIM], given=given({"op": "replace", "path": "/spec/storageClassName", "value": ["a"]})
+        )
+    with pytest.raises(InputError, match="does not fit"):
+        apply_operations(ALPHA, [{"op": "test", "path": "/spec/services/W/replicas", "value": True}], "x")
+
+
+@pytest.mark.parametrize(
     "value",
     [
         {"nodeSelector": {"kubernetes.io/hostname": "gpu-7"}},
+        {"nodeSelector": {"beta.kubernetes.io/hostname": "gpu-7"}},
         {"affinity": {"nodeAffinity": {"x": [{"key": "kubernetes.io/hostname", "values": ["a"]}]}}},
     ],
 )
