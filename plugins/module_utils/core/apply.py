@@ -54,13 +54,22 @@ UNREACHABLE = Reason(
     "The API server gave no answer that could be understood.",
     "Check the connection options and that the API server is up, then run again.",
 )
-REASONS: tuple[Reason, ...] = (CONFLICT, IMMUTABLE, FORBIDDEN, KIND_ABSENT, REFUSED, UNREACHABLE)
+CHANGING = Reason(
+    "apply_changing",
+    "apply",
+    "The object is being deleted, or something changed it at the same moment.",
+    "Wait until it is gone or settled, then run again; look at its finalizers where it stays.",
+)
+REASONS: tuple[Reason, ...] = (CONFLICT, IMMUTABLE, FORBIDDEN, KIND_ABSENT, REFUSED, UNREACHABLE, CHANGING)
 
 # The two forms of apimachinery's structured-merge-diff conflict messages: one field behind the manager, or a list.
 _MANAGER = re.compile(r'conflicts? with "(?P<manager>[^"]*)"')
 _FIELD = re.compile(r"(?:^-?|:)\s*(\.\S+)", re.MULTILINE)
 _IMMUTABLE = re.compile(r"field is immutable|is immutable after creation|topology is immutable", re.IGNORECASE)
-_ABSENT_KIND = re.compile(r"Failed to find (?:exact match for|API for resource)|no matches for kind", re.IGNORECASE)
+_ABSENT_KIND = re.compile(
+    r"Failed to find (?:exact match for|API for resource)|no matches for kind|could not find the requested resource",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -211,17 +220,20 @@ def _cause(code: int, message: str, conflicts: tuple[Conflict, ...]) -> Reason:
         return IMMUTABLE
     if _ABSENT_KIND.search(message):
         return KIND_ABSENT
-    if code == 403:
+    if code in (401, 403):
         return FORBIDDEN
-    return REFUSED if 400 <= code < 500 else UNREACHABLE
+    if code == 409:
+        return CHANGING
+    # Too many requests and timeouts say nothing about the object.
+    return REFUSED if 400 <= code < 500 and code not in (408, 429) else UNREACHABLE
 
 
 def conflicts_of(message: str) -> tuple[Conflict, ...]:
-    """Return who owns which fields, from the message of an apply conflict."""
+    """Return who owns which fields, from the message of an apply conflict; nothing where it is another one."""
     found: dict[str, list[str]] = {}
     heads = list(_MANAGER.finditer(message))
-    ends = [head.start() for head in heads[1:]] + [len(message)]
-    for head, end in zip(heads, ends, strict=True):
+    for number, head in enumerate(heads):
+        end = heads[number + 1].start() if number + 1 < len(heads) else len(message)
         fields = found.setdefault(head.group("manager"), [])
         fields += [field for field in _FIELD.findall(message[head.end() : end]) if field not in fields]
     return tuple(Conflict(manager, tuple(fields)) for manager, fields in found.items())

@@ -35,7 +35,9 @@ from .knobs import (
     ROLE,
     SHARED_MEMORY,
     SIDECAR,
+    WITHOUT_LIMIT,
     KnobChange,
+    amount,
     changes,
     hidden,
     hidden_flag,
@@ -142,7 +144,8 @@ def _live_pods(dgd: DgdView, pods: Iterable[K8sObject], logs: Mapping[str, str])
     for pod in pods:
         metadata = pod.get("metadata") or {}
         labels = metadata.get("labels") or {}
-        if labels.get(keys.LABEL_DGD, dgd.name) != dgd.name or metadata.get("deletionTimestamp"):
+        over = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+        if labels.get(keys.LABEL_DGD, dgd.name) != dgd.name or metadata.get("deletionTimestamp") or over:
             continue
         spec = pod.get("spec") or {}
         containers = {
@@ -205,6 +208,8 @@ def _in_container(name: str, wanted: str, container: ContainerView) -> tuple[boo
     if name.startswith(ENV):
         variable = name[len(ENV) :]
         value = hidden(variable, container.env.get(variable, ""))
+        if value.startswith("<") and wanted and not wanted.startswith("<"):
+            return None, ""  # the pod takes it from elsewhere; a ConfigMap of the manifest told the value
         return value == wanted, f"{where}.env {variable}={value}" if value else f"{where}.env has no {variable}"
     calls = engine_calls(container.command, container.args, container.env)
     if name == FRAMEWORK:
@@ -230,11 +235,18 @@ def _resource(name: str, wanted: str, pod: _Live) -> tuple[bool | None, str]:
     for container in spec.get("containers") or ():
         if container.get("name") == pod.main.name:
             resources = container.get("resources") or {}
-            values = [(resources.get(family) or {}).get(resource) for family in ("limits", "requests")]
-            found = [_quantity(value) for value in values if value is not None]
-            told = f"spec.containers[{pod.main.name}].resources {resource}={found[0] if found else 'unset'}"
-            return (_quantity(wanted) in found) if wanted else not found, told
+            limit, request = ((resources.get(family) or {}).get(resource) for family in ("limits", "requests"))
+            there = amount(request, limit) if (limit, request) != (None, None) else ""
+            told = f"spec.containers[{pod.main.name}].resources {resource}={there or 'unset'}"
+            return _as_asked(_quantity(wanted) if name == GPUS and wanted else wanted, there), told
     return None, ""
+
+
+def _as_asked(wanted: str, there: str) -> bool:
+    """Whether a pod has the amount; a limit that one of both leaves out (a LimitRange may add it) does not count."""
+    if WITHOUT_LIMIT in wanted + there:
+        wanted, there = (text.removesuffix(WITHOUT_LIMIT).partition(" to ")[0] for text in (wanted, there))
+    return wanted == there
 
 
 def _shared_memory(wanted: str, pod: _Live) -> tuple[bool | None, str]:

@@ -19,8 +19,8 @@ from .demand import K8sObject
 from .dgdview import view_dgd
 from .errors import InputError, shown
 from .findings import Finding, Reason
+from .ledger import DEPLOYED, PROVENANCES
 from .ledger import FILE_NAME as LEDGER_FILE
-from .ledger import PROVENANCES
 from .manifest import Document, choose_dgd, is_label, is_subdomain
 from .patches import differ, is_placeholder, subject_of
 from .precision import Precision, precision_in, precision_of, precision_words, same_precision
@@ -46,7 +46,7 @@ DGD_REASSIGNED = Reason(
 )
 REASONS: tuple[Reason, ...] = (HASH_NOT_GIVEN, VARIANT_DIFFERS, DGD_REASSIGNED)
 
-DEPLOY = "deploy"
+DEPLOY = DEPLOYED.removesuffix(".yaml")
 CACHE = "model-cache"
 DOWNLOAD = "model-download"
 VALIDATE = "model-validate"

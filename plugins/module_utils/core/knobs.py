@@ -36,6 +36,7 @@ REPLICAS, NODES, GPUS, IMAGE, ROLE, FRAMEWORK = "replicas", "nodes", "gpus", "im
 SHARED_MEMORY, COMMAND = "shared_memory", "command"
 MODE, PRECISION, MODEL = "mode", "precision", "model"
 FLAG, ENV, SIDECAR, RESOURCE = "--", "env.", "sidecar.", "resources."
+WITHOUT_LIMIT = " without a limit"
 #: A file from a ConfigMap of the manifest that is not read as an engine's settings; its value is a fingerprint.
 FILE = "file."
 #: How the place of a knob begins that stands in a ConfigMap; a pod's own fields do not show it.
@@ -142,7 +143,9 @@ def _of_component(dgd: DgdView, component: ComponentView) -> ComponentKnobs:
             found[name] = Knob(value, f"{path}.{where}")
     for name in component.resources:
         if name not in ("gpu", keys.GPU_RESOURCE):
-            found[RESOURCE + name] = Knob(_amount(component, name), f"{path}.resources")
+            found[RESOURCE + name] = Knob(
+                amount(component.requests.get(name), component.limits.get(name)), f"{path}.resources"
+            )
     told = precision_of_component(component)
     if told.name:
         found[PRECISION] = Knob(told.name, told.why)
@@ -235,14 +238,12 @@ def fingerprint(text: str) -> str:
     return f"(hidden, fingerprint {hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]})"
 
 
-def _amount(component: ComponentView, name: str) -> str:
-    """Return what is asked of a resource: a request without its own value is the limit, as Kubernetes has it."""
-    limit = component.limits.get(name)
-    request = component.requests.get(name, limit)
-    asked = _quantity(request or "")
+def amount(request: object, limit: object) -> str:
+    """Return what is asked of a resource; a request without its own value is the limit, as Kubernetes has it."""
+    asked = _quantity(str(limit if request is None else request))
     if limit is None:
-        return f"{asked} without a limit"
-    return asked if _quantity(limit) == asked else f"{asked} to {_quantity(limit)}"
+        return f"{asked}{WITHOUT_LIMIT}"
+    return asked if _quantity(str(limit)) == asked else f"{asked} to {_quantity(str(limit))}"
 
 
 def _env_knobs(prefix: str, env: Mapping[str, str], path: str) -> dict[str, Knob]:

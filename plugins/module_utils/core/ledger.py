@@ -20,6 +20,8 @@ from .errors import InputError, shown
 
 SCHEMA_ID = "inference_ops.dynamo/deployment_ledger/v1"
 FILE_NAME = "deployment_ledger.json"
+#: The run's copy of the assigned DGD among the applied manifests.
+DEPLOYED = "deploy.yaml"
 PROVENANCES = ("user-interviewer", "hypothesis-challenger")
 
 #: What may follow on what. A rerun may go back to an earlier step, but never from a result to its preparation.
@@ -207,10 +209,14 @@ def parse_ledger(text: str, where: str) -> dict[str, Any]:
 
 
 def dump_ledger(ledger: Mapping[str, Any]) -> str:
-    """Return the ledger as text: known fields in the schema's order, then a line end."""
+    """Return the ledger as text: known fields in the schema's order, then a line end.
+
+    Halves of surrogate pairs, which a quoted log may hold and no file in UTF-8 can, become question marks.
+    """
     order = {name: number for number, name in enumerate(LEDGER_SCHEMA["properties"])}
     fields = sorted(ledger.items(), key=lambda item: order.get(item[0], len(order)))
-    return json.dumps(dict(fields), indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(dict(fields), indent=2, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "replace").decode()
 
 
 def check_ledger(ledger: object, where: str) -> None:
@@ -263,6 +269,8 @@ def change_ledger(ledger: Mapping[str, Any] | None, change: LedgerChange, where:
         if name != "status":
             changed[name] = _filled(changed.get(name), value)
     for name, entries in change.append.items():
+        if name == "failed_attempts" and isinstance(entries, (list, tuple)):
+            entries = [_with_manifest(entry, changed) for entry in entries]
         changed[name] = _appended(changed.get(name, []), name, entries, where)
     if ledger is None and change.empty:
         return {}
@@ -316,6 +324,14 @@ def _appended(old: object, name: str, entries: object, where: str) -> list[Any]:
     for entry in entries:
         _append_one(made, entry)
     return made
+
+
+def _with_manifest(entry: object, ledger: Mapping[str, Any]) -> object:
+    """Return a failed attempt with the hash of what was deployed: a mended manifest that fails alike is another one."""
+    for manifest in ledger.get("applied_manifests") or ():
+        if isinstance(entry, Mapping) and isinstance(manifest, Mapping) and manifest.get("name") == DEPLOYED:
+            return {"manifest_sha256": manifest.get("sha256"), **entry}
+    return entry
 
 
 def _append_one(made: list[Any], entry: object) -> None:

@@ -58,6 +58,13 @@ MANY = (
         (403, "Forbidden", 'pods "a" is forbidden: violates PodSecurity "restricted:latest"', "apply_forbidden"),
         (400, "BadRequest", "admission webhook denied the request: a \u201equoted\u201c name", "apply_refused"),
         (500, "InternalError", "etcdserver: request timed out", "apply_unreachable"),
+        (429, "TooManyRequests", "too many requests, please try again later", "apply_unreachable"),
+        (408, "Timeout", "the request timed out", "apply_unreachable"),
+        (401, "Unauthorized", "Unauthorized", "apply_forbidden"),
+        (404, "NotFound", "the server could not find the requested resource", "apply_kind_absent"),
+        (404, "NotFound", 'namespaces "serving" not found', "apply_refused"),
+        (409, "Conflict", "the object has been modified; please apply your changes", "apply_changing"),
+        (409, "AlreadyExists", 'object is being deleted: jobs.batch "download" already exists', "apply_changing"),
     ],
 )
 def test_each_refusal_has_its_own_code(code: int, reason: str, message: str, expected: str, as_bytes: bool) -> None:

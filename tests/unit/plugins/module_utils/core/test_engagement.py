@@ -218,3 +218,45 @@ def test_entries_fit_the_ledger() -> None:
     schema.check([proof.to_result()], LEDGER_SCHEMA["properties"]["config_engagement"], "ledger")
     assert proof.finding().reason_code == "engagement_proven"
     assert proof.finding().message == "Worker: image runtime:1 → runtime:2 is live."
+
+
+def test_a_pod_that_is_over_shows_nothing() -> None:
+    after = candidate(image="runtime:2")
+    evicted = pod("w-old")
+    evicted["status"]["phase"] = "Failed"
+    assert proofs(after, [pod(image="runtime:2"), evicted])[0].proven is True
+    assert proofs(after, [evicted])[0].proven is None
+
+
+def test_a_variable_from_a_config_map_is_not_called_another() -> None:
+    reference = {"valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}}
+    after = candidate(envs=[{"name": "UCX_TLS", **reference}, {"name": "HF_TOKEN", "value": "hf_one"}])
+    live = pod(env=[{"name": "UCX_TLS", **reference}])
+    (proof,) = prove(view_dgd(BASE), view_dgd(after, config_maps={"c": {"k": "rc"}}), [live])
+    assert (proof.knob, proof.after, proof.proven) == ("env.UCX_TLS", "rc", None)
+    (unread,) = prove(view_dgd(BASE), view_dgd(after), [live])
+    assert (unread.after, unread.proven) == ("<configMapKeyRef c/k>", True)
+
+
+@pytest.mark.parametrize(
+    ("live", "proven"),
+    [
+        ({"requests": {"cpu": "4"}, "limits": {"cpu": "16"}}, True),
+        ({"requests": {"cpu": "4000m"}, "limits": {"cpu": 16}}, True),
+        ({"requests": {"cpu": "4"}, "limits": {"cpu": "8"}}, False),
+        ({"requests": {"cpu": "8"}, "limits": {"cpu": "16"}}, False),
+        ({"limits": {"cpu": "16"}}, False),
+        ({}, False),
+    ],
+)
+def test_requests_and_limits_are_both_proven(live: dict[str, Any], proven: bool) -> None:
+    limits = {"gpu": "4", "memory": "64Gi", "cpu": "16"}
+    after = candidate(resources={"requests": {"cpu": "4"}, "limits": limits})
+    (proof,) = proofs(after, [pod(resources=live)])
+    assert (proof.knob, proof.after, proof.proven) == ("resources.cpu", "4 to 16", proven)
+
+
+def test_a_limit_that_the_cluster_adds_does_not_count() -> None:
+    after = candidate(resources={"requests": {"cpu": "4"}, "limits": {"gpu": "4", "memory": "64Gi"}})
+    (proof,) = proofs(after, [pod(resources={"requests": {"cpu": "4"}, "limits": {"cpu": "8"}})])
+    assert (proof.after, proof.proven) == ("4 without a limit", True)

@@ -149,6 +149,23 @@ def test_an_entry_is_appended_once() -> None:
     assert len(other["failed_attempts"]) == 2
 
 
+def test_a_mended_manifest_that_fails_alike_is_another_attempt() -> None:
+    entry = {"category": "taint", "evidence": "0/3 nodes", "at": NOW}
+    ledger = changed(started(), set={"applied_manifests": [MANIFEST]}, append={"failed_attempts": [entry]})
+    (first,) = ledger["failed_attempts"]
+    assert first["manifest_sha256"] == MANIFEST["sha256"]
+    again = changed(ledger, append={"failed_attempts": [{**entry, "at": "2027-01-01T00:00:00Z"}]})
+    assert again["failed_attempts"] == [first]
+    mended = {"applied_manifests": [{**MANIFEST, "sha256": "f" * 64}]}
+    other = changed(ledger, set=mended, append={"failed_attempts": [entry]})
+    assert [item["manifest_sha256"] for item in other["failed_attempts"]] == [MANIFEST["sha256"], "f" * 64]
+
+
+def test_half_a_character_in_a_quoted_log_breaks_no_file() -> None:
+    ledger = changed(started(), append={"diagnostics": [{"message": "log: \ud83d"}]})
+    assert json.loads(dump_ledger(ledger).encode())["diagnostics"] == [{"message": "log: ?"}]
+
+
 def test_an_id_names_an_entry() -> None:
     ledger = changed(started(), append={"blockers": [{"id": "a", "message": "one", "at": NOW}]})
     after = changed(ledger, append={"blockers": [{"id": "a", "message": "two", "at": "2027-01-01T00:00:00Z"}]})
