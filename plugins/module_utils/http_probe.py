@@ -5,18 +5,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import re
+import socket
 import ssl
+import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urlsplit
 
 from .core.errors import InputError, shown
 from .core.http_answer import MAX_BODY, HttpAnswer
 
 _CHUNK = 65536
+#: Seconds by which the hard bound comes after those of single reads, which say more.
+_GRACE = 0.2
 
 
 @dataclass(frozen=True)
@@ -62,41 +68,71 @@ def send(
     """Send one request and return what came back within ``timeout`` seconds, which bounds the whole answer."""
     end = clock() + timeout
     connection = _connection(address, timeout)
-    status, known, read = 0, {}, bytearray()
+    status, read = 0, bytearray()
+    known: dict[str, str] = {}
+    late = threading.Event()
+
+    def answer(**more: Any) -> HttpAnswer:
+        return HttpAnswer(status, bytes(read[:MAX_BODY]), known, **more)
+
+    def broken(problem: Exception | None) -> HttpAnswer:
+        if late.is_set() or isinstance(problem, TimeoutError):
+            return answer(error=f"No whole answer within {timeout:g} s.", timed_out=True, cut=bool(status))
+        text = f"{type(problem).__name__}: {problem}".rstrip(": ")
+        return answer(error=text if problem else "The connection was closed before the answer was whole.", cut=True)
+
     try:
-        more = {"Content-Type": "application/json"} if body is not None else {}
-        connection.request(
-            method,
-            address.prefix + path,
-            body,
-            {"Accept": "application/json", "Connection": "close", **more, **(headers or {})},
-        )
-        response = connection.getresponse()
-        status = response.status
-        known = {name.lower(): value for name, value in response.getheaders()}
-        while True:
-            left = end - clock()
-            if left <= 0:
-                raise TimeoutError
-            if connection.sock is not None:
-                connection.sock.settimeout(left)
-            chunk = response.read1(_CHUNK)
-            if not chunk:
-                break
-            read += chunk
-            if len(read) > MAX_BODY:
-                return HttpAnswer(status, bytes(read[:MAX_BODY]), known, large=True)
-        cut = (response.length or 0) > 0
-        error = "The connection was closed before the answer was whole." if cut else ""
-        return HttpAnswer(status, bytes(read), known, error=error, cut=cut)
-    except TimeoutError:
-        text = f"No whole answer within {timeout:g} s."
-        return HttpAnswer(status, bytes(read), known, error=text, timed_out=True, cut=bool(status))
+        connection.connect()
+        # The connection gives its socket away once the answer begins.
+        wire = connection.sock
+        with _bounded(wire, timeout, late):
+            connection.request(method, address.prefix + path, body, _headers(headers or {}, body is not None))
+            response = connection.getresponse()
+            status = response.status
+            known = {name.lower(): value for name, value in response.getheaders()}
+            while True:
+                left = end - clock()
+                if left <= 0:
+                    raise TimeoutError
+                wire.settimeout(left)
+                chunk = response.read1(_CHUNK)
+                if not chunk:
+                    break
+                read += chunk
+                if len(read) > MAX_BODY:
+                    return answer(large=True)
+        return broken(None) if late.is_set() or (response.length or 0) > 0 else answer()
     except (OSError, http.client.HTTPException, ValueError) as error:
-        text = f"{type(error).__name__}: {error}".rstrip(": ")
-        return HttpAnswer(status, bytes(read), known, error=text, cut=bool(status))
+        return broken(error) if status else replace(broken(error), cut=False)
     finally:
         connection.close()
+
+
+@contextlib.contextmanager
+def _bounded(wire: socket.socket, timeout: float, late: threading.Event) -> Iterator[None]:
+    """End the connection once its time is over: a byte now and then keeps every single read in time."""
+
+    def hang_up() -> None:
+        late.set()
+        with contextlib.suppress(OSError):
+            wire.shutdown(socket.SHUT_RDWR)
+
+    watch = threading.Timer(timeout + _GRACE, hang_up)
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
+
+
+def _headers(given: Mapping[str, str], has_body: bool) -> dict[str, str]:
+    """Return the headers to send; a given one takes the place of ours in whichever case its name is written."""
+    ours = {"Accept": "application/json", "Connection": "close"}
+    if has_body:
+        ours["Content-Type"] = "application/json"
+    names = {name.lower() for name in given}
+    return {**{name: value for name, value in ours.items() if name.lower() not in names}, **given}
 
 
 def _connection(address: Address, timeout: float) -> http.client.HTTPConnection:

@@ -226,6 +226,7 @@ artifact:
   type: str
 """
 
+import re
 import time
 from typing import Any
 
@@ -284,7 +285,7 @@ def plan_of(params: dict[str, Any], locator: Locator) -> SmokePlan:
     if not model and isinstance(locator, KubeLocator) and locator.dgd:
         model = smoke.served_model(locator.view())
     instance = params["worker_instance_id"]
-    if instance not in ("auto", "none") and not instance.isdecimal():
+    if instance not in ("auto", "none") and not re.fullmatch("[0-9]+", instance):
         raise InputError("must be auto, none or a decimal number", field="worker_instance_id", found=instance)
     names = ("prompt", "max_tokens", "temperature", "stream", "reach_timeout", "model_timeout", "request_timeout")
     headers = http_answer.check_headers(params["headers"])

@@ -20,6 +20,8 @@ MAX_DEPTH = 100
 
 _SECRET_HEADER = re.compile(r"auth|cookie|token|secret|passw|credential|api-?_?key|session|signature", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+#: The largest double.
+_LARGEST = 1.7976931348623157e308
 _HIDDEN = "(hidden)"
 _EVENT = re.compile(rb"\A\s*(?::[^\n]*\n\s*)*(?:data|event|id|retry):")
 _HTML = re.compile(rb"\A\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
@@ -71,13 +73,18 @@ class HttpAnswer:
     def json(self) -> Any:
         """Return the body's JSON (RFC 8259: no ``NaN``); raise ``ValueError`` where it is none."""
         try:
-            return _storable(json.loads(self.body, parse_constant=_no_constant))
+            return _storable(json.loads(self.body, parse_constant=_no_constant, parse_float=_number))
         except RecursionError as error:
             raise ValueError("nested too deep") from error
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _number(text: str) -> float:
+    """Return a number; one that is too large becomes the largest, as no JSON can hold an infinity."""
+    return max(-_LARGEST, min(_LARGEST, float(text)))
 
 
 def _storable(value: Any, depth: int = 0) -> Any:
@@ -154,6 +161,6 @@ def stream_events(text: str) -> Iterator[tuple[str, Any]]:
 
 def _parsed(text: str) -> Any:
     try:
-        return _storable(json.loads(text, parse_constant=_no_constant))
+        return _storable(json.loads(text, parse_constant=_no_constant, parse_float=_number))
     except (ValueError, RecursionError):
         return text

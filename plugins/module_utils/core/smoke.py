@@ -125,7 +125,7 @@ def served_model(dgd: DgdView) -> str:
 def judge_models(answer: HttpAnswer, wanted: str = "") -> ModelsVerdict:
     """Judge an answer to the list of models."""
     subject = f"Model/{wanted}" if wanted else "Model"
-    if not answer.status:
+    if not answer.status or answer.timed_out:
         return ModelsVerdict(
             finding=UNREACHABLE.finding("fail", subject, _no_answer(answer), _quoted(answer)), waits=True
         )
@@ -317,19 +317,24 @@ def _judge_message(message: Mapping[str, Any], subject: str, quoted: list[str]) 
     content = content_text(message.get("content"))
     reasoning = content_text(message.get("reasoning_content")) or content_text(message.get("reasoning"))
     final = _THINK.sub("", content)
-    if _SPECIAL.sub("", final).strip():
+    if _tells(final):
         return PASSED.finding("pass", subject, "The model answered.", [f"content: {_short(content)}"])
     if message.get("tool_calls"):
         return TOOL_CALL.finding("warn", subject, "The answer calls a tool.", quoted)
     if message.get("refusal"):
         return REFUSAL.finding("warn", subject, "The model refused.", [f"refusal: {_short(str(message['refusal']))}"])
     thoughts = reasoning + content[: len(content) - len(final)].replace("<think>", "").replace("</think>", "")
-    if _SPECIAL.sub("", thoughts).strip():
+    if _tells(thoughts):
         text = "The answer holds reasoning and no final text yet."
         return REASONING_ONLY.finding("warn", subject, text, [f"reasoning: {_short(thoughts)}"])
     if content.strip() or reasoning.strip():
         return DEGENERATE_OUTPUT.finding("fail", subject, "The answer holds only special tokens.", quoted)
     return EMPTY_CONTENT.finding("fail", subject, "The answer is empty.", quoted)
+
+
+def _tells(text: str) -> bool:
+    """Whether a text holds anything to read besides special tokens: control and replacement characters are nothing."""
+    return any(char.isprintable() and not char.isspace() and char != "\ufffd" for char in _SPECIAL.sub("", text))
 
 
 def content_text(content: object) -> str:

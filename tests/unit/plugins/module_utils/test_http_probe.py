@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -65,6 +66,13 @@ def test_status_and_body_are_kept_apart(serve: Serve) -> None:
     assert b"X-A: b" in seen[0]
 
 
+def test_a_given_header_takes_the_place_of_ours(serve: Serve) -> None:
+    seen: list[bytes] = []
+    get(serve(head("200 OK"), seen=seen), headers={"accept": "text/plain"})
+    assert seen[0].lower().count(b"accept:") == 1
+    assert b"accept: text/plain" in seen[0]
+
+
 def test_a_body_without_length_and_in_chunks(serve: Serve) -> None:
     assert get(serve(head("200 OK", "Connection: close") + b"all of it")).body == b"all of it"
     chunked = head("200 OK", "Transfer-Encoding: chunked") + b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
@@ -89,6 +97,29 @@ def test_what_is_no_http(serve: Serve, raw: bytes) -> None:
     answer = get(serve(raw))
     assert answer.status == 0
     assert answer.error
+
+
+def test_headers_that_never_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes in time for a single read, the answer as a whole does not."""
+    monkeypatch.setattr(http_probe, "_GRACE", 0.0)
+    stop = threading.Event()
+
+    def drip() -> None:
+        connection, _unused = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            while not stop.wait(0.01):
+                connection.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        answer = get(http_probe.Address("127.0.0.1", listener.getsockname()[1]), timeout=0.05)
+        thread.join(5)
+    stop.set()
+    assert (answer.timed_out, answer.error) == (True, "No whole answer within 0.05 s.")
+    assert not thread.is_alive()
 
 
 def test_a_silent_server_is_given_up(serve: Serve) -> None:

@@ -91,7 +91,7 @@ def test_the_model_to_ask(wanted: str, body: dict[str, Any], model: str) -> None
         (answer({"detail": "no"}, 401), MODEL, "smoke_models_http_error", False),
         (HttpAnswer(0, error="refused"), MODEL, "smoke_unreachable", True),
         (answer(b'{"data": [{"id"', cut=True), MODEL, "smoke_connection_lost", True),
-        (answer(b'{"data"', timed_out=True, cut=True), MODEL, "smoke_chat_timeout", True),
+        (answer(b'{"data"', timed_out=True, cut=True), MODEL, "smoke_unreachable", True),
         (answer(b"a", large=True), MODEL, "smoke_body_too_large", False),
         (answer(b"", 302, ""), MODEL, "smoke_models_http_error", False),
     ],
@@ -136,6 +136,9 @@ def test_case_counts_and_is_said() -> None:
         ({"content": "</s></s>"}, "fail", "smoke_degenerate_output"),
         ({"content": "<｜end▁of▁sentence｜>"}, "fail", "smoke_degenerate_output"),
         ({"content": "[EOS]"}, "fail", "smoke_degenerate_output"),
+        ({"content": "\u0000\u0000"}, "fail", "smoke_degenerate_output"),
+        ({"content": "\ufffd \u200b"}, "fail", "smoke_degenerate_output"),
+        ({"content": "d\u00e9j\u00e0"}, "pass", "smoke_passed"),
     ],
 )
 def test_what_a_message_holds(message: dict[str, Any], outcome: str, code: str) -> None:
@@ -228,6 +231,13 @@ def test_where_a_redirection_leads_is_told() -> None:
     assert finding is not None
     assert finding.message == "/v1/models was answered 307, a redirection to https://sso/login."
     assert "a redirection to https://sso/login" in judge_chat(got, REQUEST).findings[0].message
+
+
+def test_a_number_beyond_all_can_be_written_down() -> None:
+    body = b'{"object": "chat.completion", "x": [1e999, -1e999, 0.5], "choices": [{"message": {"content": "a"}}]}'
+    verdict = judge_chat(answer(body), REQUEST)
+    assert verdict.success
+    assert json.loads(json.dumps(verdict.response, allow_nan=False))["x"][2] == 0.5
 
 
 def test_half_a_character_can_be_written_down() -> None:
