@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from . import keys
+from .configfiles import pod_and_main
 from .demand import K8sObject
-from .dgdview import ComponentView, DgdView
-from .engineargs import engine_calls
+from .dgdview import ComponentView, ContainerView, DgdView, container_of
+from .engineargs import EngineCall, engine_calls
 from .findings import Finding, Reason
 
 CHECK = "smoke_endpoint"
@@ -49,6 +50,7 @@ ENDPOINT_UNKNOWN = Reason(
 )
 REASONS: tuple[Reason, ...] = (NO_ENDPOINT, SERVICE_MISSING, NO_READY_POD, PORT_UNKNOWN, ENDPOINT_UNKNOWN)
 
+FRONTEND_PROGRAM = "dynamo.frontend"
 #: Which component's pods are asked first; a prefill worker alone answers nothing.
 _RANK: Mapping[str, int] = {keys.DECODE: 0, keys.WORKER: 1, keys.PREFILL: 3}
 Kind = Literal["service", "pod", "url"]
@@ -91,7 +93,7 @@ def find_endpoint(
     """
     every = tuple(services)
     running = tuple(pods)
-    frontends = dgd.of_role(keys.FRONTEND)
+    frontends = dgd.of_role(keys.FRONTEND) or tuple(item for item in dgd.components if _is_frontend_by_program(item))
     hindered: list[Finding] = []
     for component in frontends:
         for service in frontend_services(dgd, component, namespace, every, running):
@@ -108,7 +110,7 @@ def find_endpoint(
         return SERVICE_MISSING.finding(
             "fail", subject, f"No Service selects the pods of {names}.", [f"Services: {seen}"]
         )
-    sidecars = [component for component in dgd.components if component.sidecar is not None]
+    sidecars = [component for component in dgd.components if sidecar_of(component) is not None]
     if not sidecars:
         names = ", ".join(component.name for component in dgd.components) or "none"
         return NO_ENDPOINT.finding("fail", subject, f"No component serves HTTP (components: {names}).")
@@ -205,10 +207,10 @@ def is_ready(pod: K8sObject) -> bool:
 
 def routes_directly(component: ComponentView) -> bool | None:
     """Whether the component's frontend sidecar takes the worker from a header; ``None`` where it cannot be told."""
-    sidecar = component.sidecar
+    sidecar = sidecar_of(component)
     if sidecar is None:
         return False
-    calls = engine_calls(sidecar.command, sidecar.args, sidecar.env)
+    calls = _frontend_calls(sidecar) or engine_calls(sidecar.command, sidecar.args, sidecar.env)
     modes = {call.flags.get("router-mode", "") for call in calls}
     if any(call.unknown for call in calls) or len(modes) > 1:
         return None
@@ -226,14 +228,15 @@ def _sidecar_endpoint(
         behind.extend(own)
         chosen = choose_pod(own)
         if chosen is not None:
-            sidecar = component.sidecar.name if component.sidecar else keys.SIDECAR_FRONTEND
-            number = _container_port(chosen, port or keys.PORT_HTTP, sidecar)
-            if number is None and port:
+            sidecar = sidecar_of(component)
+            name = sidecar.name if sidecar is not None else ""
+            number = _container_port(chosen, port, name) if port else _sidecar_port(chosen, sidecar)
+            if number is None:
                 return PORT_UNKNOWN.finding("fail", f"Pod/{_name(chosen)}", f"The pod has no port named {port}.")
             return Endpoint(
                 "pod",
                 pod=_name(chosen),
-                port=number or keys.HTTP_PORT,
+                port=number,
                 why=f"the DGD has no frontend component; component {component.name} has a frontend sidecar",
                 direct=routes_directly(component),
             )
@@ -241,6 +244,42 @@ def _sidecar_endpoint(
     return NO_READY_POD.finding(
         "fail", f"{keys.DGD_KIND}/{dgd.name}", f"No ready pod of {listed}, whose sidecars serve HTTP.", _states(behind)
     )
+
+
+def sidecar_of(component: ComponentView) -> ContainerView | None:
+    """Return the container of a worker's pod that serves HTTP: the declared sidecar, or one that runs a frontend."""
+    if component.sidecar is not None:
+        return component.sidecar
+    spec, main = pod_and_main(component.data)
+    others = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    views = [container_of(item) for item in others if isinstance(item, Mapping) and item is not main]
+    return next((view for view in (*views, component.main) if _frontend_calls(view)), None)
+
+
+def _frontend_calls(container: ContainerView) -> list[EngineCall]:
+    calls = engine_calls(container.command, container.args, container.env)
+    return [call for call in calls if call.program == FRONTEND_PROGRAM]
+
+
+def _is_frontend_by_program(component: ComponentView) -> bool:
+    """Whether a component runs a frontend and no engine, whatever type its author gave it."""
+    calls = engine_calls(component.main.command, component.main.args, component.main.env)
+    return bool(calls) and all(call.program == FRONTEND_PROGRAM for call in calls)
+
+
+def _sidecar_port(pod: K8sObject, sidecar: ContainerView | None) -> int:
+    """Return where a frontend sidecar listens: its port named http, its flag, its only port, or the usual one."""
+    name = sidecar.name if sidecar is not None else keys.SIDECAR_FRONTEND
+    spec = _mapping(pod, "spec")
+    every = [item for key in ("containers", "initContainers") for item in spec.get(key) or ()]
+    ports = [port for item in every if item.get("name") == name for port in item.get("ports") or ()]
+    named = [port for port in ports if port.get("name") == keys.PORT_HTTP]
+    flags = [call.flags.get("http-port", "") for call in (_frontend_calls(sidecar) if sidecar is not None else ())]
+    if not named and flags and flags[0].isascii() and flags[0].isdigit():
+        return int(flags[0])
+    own = named or (ports if len(ports) == 1 and name != keys.MAIN_CONTAINER else [])
+    numbers = [port["containerPort"] for port in own if isinstance(port.get("containerPort"), int)]
+    return numbers[0] if numbers else _container_port(pod, keys.PORT_HTTP) or keys.HTTP_PORT
 
 
 def _own_pods(dgd: DgdView, component: ComponentView, namespace: str, pods: Iterable[K8sObject]) -> list[K8sObject]:

@@ -29,6 +29,8 @@ WORDS: Mapping[str, str] = {
     "w4a16": "int4",
     "awq": "int4",
     "gptq": "int4",
+    "4bit": "int4",
+    "8bit": "int8",
     "bf16": "bf16",
     "bfloat16": "bf16",
     "fp16": "fp16",
@@ -37,6 +39,8 @@ WORDS: Mapping[str, str] = {
     "fp32": "fp32",
     "float32": "fp32",
 }
+#: Methods that mean a width only where no other word tells it (``GPTQ-Int8``).
+_METHODS = frozenset(("awq", "gptq"))
 #: Narrower precisions that a broader word may mean.
 FAMILY: Mapping[str, tuple[str, ...]] = {"fp4": ("nvfp4", "mxfp4"), "fp8": ("mxfp8",)}
 #: Values of a quantization flag that mean a precision only together.
@@ -57,7 +61,8 @@ def precision_in(text: str) -> str:
     for phrase, name in _PHRASES.items():
         if phrase in lower:
             return name
-    found = {WORDS[word] for word in re.split(r"[^a-z0-9]+", lower) if word in WORDS}
+    words = precision_words(lower)
+    found = {WORDS[word] for word in (words - _METHODS) or words}
     return found.pop() if len(found) == 1 else ""
 
 

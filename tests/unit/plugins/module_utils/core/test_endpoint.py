@@ -217,6 +217,51 @@ def test_a_prefill_pod_is_the_last_choice() -> None:
     assert refused(find_endpoint(gateway([]), "serving", [], pods, "web"))[0] == "smoke_port_unknown"
 
 
+FRONT = {"name": "front", "command": ["python3", "-m", "dynamo.frontend"]}
+
+
+@pytest.mark.parametrize(
+    ("declared", "container", "place", "port", "direct"),
+    [
+        ("front", {**FRONT, "args": ["--router-mode", "direct", "--http-port=8123"]}, "containers", 8123, True),
+        ("front", {**FRONT, "env": [{"name": "DYN_HTTP_PORT", "value": "8200"}]}, "containers", 8200, False),
+        ("front", {**FRONT, "ports": [{"name": "api", "containerPort": 8124}]}, "containers", 8124, False),
+        ("front", {**FRONT, "ports": [{"name": "http", "containerPort": 8125}]}, "containers", 8125, False),
+        ("", {**FRONT, "args": ["--router-mode", "direct"]}, "containers", 8000, True),
+        ("", {**FRONT, "restartPolicy": "Always"}, "initContainers", 8000, False),
+    ],
+)
+@pytest.mark.parametrize("beta", [False, True])
+def test_where_a_sidecar_listens(
+    declared: str, container: dict[str, Any], place: str, port: int, direct: bool, beta: bool
+) -> None:
+    spec: dict[str, Any] = {"containers": [], place: [container]}
+    if beta:
+        spec["containers"] = [{"name": "main"}, *spec["containers"]]
+        entry = {"name": "D", "type": "decode", "frontendSidecar": declared, "podTemplate": {"spec": spec}}
+        body: dict[str, Any] = {"components": [entry]}
+        view = view_dgd({"apiVersion": "nvidia.com/v1beta1", "metadata": {"name": "agg"}, "spec": body})
+    else:
+        view = dgd(D={"componentType": "worker", "subComponentType": "decode", "extraPodSpec": spec})
+    live = worker("d0", "D")
+    live["spec"][place] = [*live["spec"].get(place, []), container]
+    endpoint = found(find_endpoint(view, "serving", [], [live]))
+    assert (endpoint.kind, endpoint.pod, endpoint.port, endpoint.direct) == ("pod", "d0", port, direct)
+
+
+def test_a_frontend_is_known_by_its_program_too() -> None:
+    def running(script: str) -> dict[str, Any]:
+        return {"mainContainer": {"command": ["sh", "-c"], "args": [script]}}
+
+    both = dgd(
+        W={"componentType": "worker", "extraPodSpec": running("python3 -m dynamo.frontend & python3 -m dynamo.vllm")}
+    )
+    assert found(find_endpoint(both, "serving", [], [worker("w0", "W")])).kind == "pod"
+    alone = dgd(Front={"componentType": "main", "extraPodSpec": running("exec python3 -m dynamo.frontend")})
+    services = [service("s", {"nvidia.com/dynamo-component": "Front", "nvidia.com/dynamo-namespace": "serving-agg"})]
+    assert found(find_endpoint(alone, "serving", services, [pod("p", FRONTEND)])).service == "s"
+
+
 def test_a_beta_sidecar() -> None:
     view = view_dgd(
         {
