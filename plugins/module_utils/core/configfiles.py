@@ -61,8 +61,9 @@ def _keys(volume: Mapping[str, Any], config_maps: Mapping[str, Mapping[str, str]
         data = config_maps.get(name, {})
         items = _mappings(reference.get("items"))
         for item in items:
-            if item.get("key") in data:
-                yield name, str(item["key"]), str(item.get("path") or item["key"])
+            key = str(item.get("key"))
+            if key in data:
+                yield name, key, str(item.get("path") or key)
         if reference and not items:
             for key in data:
                 yield name, key, key

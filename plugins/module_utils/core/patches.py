@@ -148,6 +148,8 @@ def patch_manifest(
 def unused(given: Sequence[Mapping[str, Any]], manifests: Mapping[str, Sequence[K8sObject]]) -> None:
     """Raise :class:`InputError` for a patch that names no manifest or object of the run."""
     for number, patch in enumerate(given):
+        if not isinstance(patch, Mapping):
+            raise InputError("must be a mapping", where=f"patches[{number}]", found=shown(patch))
         name = str(patch.get("manifest", ""))
         objects = manifests.get(name)
         wanted = str(patch.get("object", ""))
@@ -322,6 +324,13 @@ def _add_toleration(item: K8sObject, path: tuple[str, ...], wanted: Mapping[str,
     there = here.get("tolerations")
     if there is None:
         yield {"op": "add", "path": pointer((*path, "tolerations")), "value": [dict(wanted)]}
+    elif not isinstance(there, (list, tuple)) or not all(isinstance(entry, Mapping) for entry in there):
+        raise InputError(
+            "must be a list of mappings",
+            where=subject_of(item),
+            field=f".{'.'.join(path)}.tolerations",
+            found=shown(there),
+        )
     elif dict(wanted) not in [dict(entry) for entry in there]:
         yield {"op": "add", "path": pointer((*path, "tolerations", "-")), "value": dict(wanted)}
 

@@ -186,6 +186,15 @@ def test_tolerations_that_are_refused(item: object, said: str) -> None:
         parse_tolerations([item])
 
 
+@pytest.mark.parametrize("there", ["all", 7, ["a"], [None], {"key": "a"}])
+def test_a_toleration_is_not_added_to_what_is_no_list(there: Any) -> None:
+    (wanted,) = parse_tolerations([{**TAINT, "reason": "x"}])
+    broken = copy.deepcopy(ALPHA)
+    broken["spec"]["services"]["W"]["extraPodSpec"]["tolerations"] = there
+    with pytest.raises(InputError, match=r"agg: \.spec\.services\.W.*tolerations: must be a list of mappings"):
+        patch_manifest("deploy.yaml", [broken], tolerations=[wanted])
+
+
 def test_a_tolerations_forms() -> None:
     (one,) = parse_tolerations([{"key": "a", "effect": "NoExecute", "tolerationSeconds": 9, "reason": "x"}])
     assert one.components == ()
@@ -301,6 +310,7 @@ def test_a_claims_size_is_no_compatibility() -> None:
 @pytest.mark.parametrize(
     ("patch", "said"),
     [
+        ("no.yaml", r"patches\[0\]: must be a mapping"),
         ({"manifest": "no.yaml"}, r"patches\[0\]: manifest: no such manifest"),
         (
             {"manifest": "m.yaml", "object": "Job/no"},
@@ -309,7 +319,7 @@ def test_a_claims_size_is_no_compatibility() -> None:
         ({"manifest": "m.yaml"}, "object: the object must be named"),
     ],
 )
-def test_a_patch_that_meets_nothing_is_refused(patch: dict[str, Any], said: str) -> None:
+def test_a_patch_that_meets_nothing_is_refused(patch: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         unused([patch], {"m.yaml": [CLAIM, JOB]})
 
