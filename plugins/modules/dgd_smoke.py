@@ -44,7 +44,8 @@ options:
   port:
     description:
       - The port to forward to, by number or by name.
-      - Without it the Service's port named C(http) or its only port, resolved in each pod; V(8000) for a pod.
+      - Without it the Service's port named C(http), its only port, or the one that leads to the pod's HTTP port,
+        resolved in each pod. For a sidecar the port that its ports, flags or variables tell; V(8000) where none does.
     type: str
   model:
     description:
