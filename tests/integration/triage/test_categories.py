@@ -25,6 +25,7 @@ from ansible_collections.inference_ops.dynamo.tests.integration.triage.graph imp
     set_ready,
     tell,
     wait_for,
+    worker_pods,
 )
 
 pytestmark = pytest.mark.cluster
@@ -133,26 +134,24 @@ def event(reason: str, message: str) -> Callable[[Api, str], None]:
     return write
 
 
-def failed(reason: str, message: str) -> Callable[[Api, str], None]:
-    """Let the first worker end as the kubelet would end it."""
+def failed(reason: str, message: str, times: int = 1) -> Callable[[Api, str], None]:
+    """Let a worker end as the kubelet would end it, and its successors as well where it is to happen several times."""
+
+    ended = {"status": {"phase": "Failed", "reason": reason, "message": message}}
 
     def end(api: Api, namespace: str) -> None:
-        def bound() -> Object | None:
-            pod = first_worker(api, namespace)
-            return pod if pod["spec"].get("nodeName") else None
-
-        pod = wait_until("a bound worker", bound)
-        ended = {"status": {"phase": "Failed", "reason": reason, "message": message}}
-
-        def stays_failed() -> bool:
-            # KWOK may be writing the pod's first status just now.
-            live = api.get("v1", "Pod", namespace, pod["metadata"]["name"]) or {}
-            if live.get("status", {}).get("reason") == reason:
+        def stay_failed() -> bool:
+            # KWOK may be writing a pod's first status just now, so what was written is looked at again.
+            pods = worker_pods(api, namespace)
+            alive = [pod for pod in pods if pod["status"].get("reason") != reason]
+            if len(pods) - len(alive) >= times:
                 return True
-            api.patch(pod, ended, "status")
+            for pod in alive:
+                if pod["spec"].get("nodeName"):
+                    api.patch(pod, ended, "status")
             return False
 
-        wait_until("the pod's end", stays_failed, interval=0.5)
+        wait_until("the pods' end", stay_failed, interval=0.5)
 
     return end
 
@@ -256,10 +255,22 @@ CASES: dict[str, Case] = {
         "node_admission",
         FAIL,
         annotations={DELAY: "600s"},
-        after=failed("UnexpectedAdmissionError", "Allocate failed due to no healthy devices present"),
+        after=failed("UnexpectedAdmissionError", "Allocate failed due to no healthy devices present", times=2),
     ),
     "evicted": Case(
-        "evicted", FIX, annotations={DELAY: "600s"}, after=failed("Evicted", "The node was low on resource: memory")
+        "evicted",
+        FIX,
+        annotations={DELAY: "600s"},
+        after=failed("Evicted", "The node was low on resource: memory", times=2),
+    ),
+    # Its successor is on its way.
+    "evicted-once": Case(
+        "evicted",
+        "wait",
+        annotations={DELAY: "600s"},
+        after=failed("Evicted", "The node was low on resource: memory"),
+        state="timeout",
+        timeout=3,
     ),
     "image": Case(
         "image_pull",

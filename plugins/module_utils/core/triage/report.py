@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import keys
@@ -280,7 +280,10 @@ def _component(
     if len(current) - len(found) + len(kept) < spec.pods:
         found += [("", verdict) for verdict in refusals]
     elif not repeated:
-        found = kept  # each that was lost has its successor, and how that one does is the question
+        # Each that was lost has its successor, which is waited for; only a loss of just now is still to be told.
+        lost = [pod for pod in current if verdicts[name_of(pod)].category in LOST]
+        recent = [name_of(pod) for pod in lost if state.now - _last_change(pod) < RECENT]
+        found = kept + [(name, replace(verdicts[name], way="wait")) for name in recent]
     if stuck is not None and all(verdict.category in ("model_loading", "unknown") for _name, verdict in found):
         found.append(("", stuck))
     if not found and not of_the_graph:

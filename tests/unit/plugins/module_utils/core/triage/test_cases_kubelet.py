@@ -348,9 +348,9 @@ CASES: dict[str, Case] = {
         "wait",
         "",
     ),
-    "an evicted pod whose successor loads is over": (
+    "an evicted pod whose successor loads is over after a while": (
         [
-            pod("demo-worker-9", phase="Failed", status={"reason": "Evicted", "message": "low"}, age=60),
+            pod("demo-worker-9", phase="Failed", status={"reason": "Evicted", "message": "low"}, age=300),
             ready_pod("demo-worker-0"),
             pod("demo-worker-1", containers=[running(ago=20, ready=False, started=False)]),
         ],
@@ -385,6 +385,18 @@ CASES: dict[str, Case] = {
         {},
         "mount",
         "fix_dependency",
+        "",
+    ),
+    "an evicted pod whose successor loads is told and waited for": (
+        [
+            pod("demo-worker-9", phase="Failed", status={"reason": "Evicted", "message": "low"}, age=60),
+            ready_pod("demo-worker-0"),
+            pod("demo-worker-1", containers=[running(ago=20, ready=False, started=False)]),
+        ],
+        [],
+        {},
+        "evicted",
+        "wait",
         "",
     ),
 }
