@@ -207,7 +207,12 @@ def _in_container(name: str, wanted: str, container: ContainerView) -> tuple[boo
         return container.image == wanted, f"{where}.image {container.image}"
     if name.startswith(ENV):
         variable = name[len(ENV) :]
-        value = hidden(variable, container.env.get(variable, ""))
+        own = {
+            name: text
+            for call in engine_calls(container.command, container.args, container.env)
+            for name, text in call.env.items()
+        }
+        value = hidden(variable, {**container.env, **own}.get(variable, ""))
         if value.startswith("<") and wanted and not wanted.startswith("<"):
             return None, ""  # the pod takes it from elsewhere; a ConfigMap of the manifest told the value
         return value == wanted, f"{where}.env {variable}={value}" if value else f"{where}.env has no {variable}"

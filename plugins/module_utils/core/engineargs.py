@@ -13,11 +13,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from . import keys
+from .shellwords import ScriptEnv, Word, segments, shell_words
 
 #: Other spellings of a flag, without leading dashes and with dashes for underscores, and the one that we use.
 #: Sources: vLLM's ``EngineArgs.add_cli_args``, SGLang's ``ServerArgs.add_cli_args``, Dynamo's backends' ``--help``.
@@ -89,9 +90,6 @@ _HUMAN = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG])")
 _SCALE = {"k": 1000, "m": 1000**2, "g": 1000**3, "K": 1024, "M": 1024**2, "G": 1024**3}
 #: Flags whose value vLLM reads with such a suffix.
 _HUMAN_FLAGS = frozenset(("max-model-len", "max-num-batched-tokens", "max-num-seqs"))
-_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::?-([^}]*))?\})")
-_OPERATORS = ("&&", "||", ";;", ";", "|", "&", "\n", "(", ")")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 @dataclass(frozen=True)
@@ -99,12 +97,14 @@ class EngineCall:
     """One start of an engine: ``program`` (``dynamo.vllm``), its flags in one spelling, and what could not be read.
 
     A switch has the value ``true`` or ``false``; a flag given several values has them joined by a space. A flag whose
-    value is a mapping in JSON is one flag for each setting in it, with a dotted name.
+    value is a mapping in JSON is one flag for each setting in it, with a dotted name. ``env`` are variables that the
+    script itself sets for the engine.
     """
 
     program: str
     flags: Mapping[str, str] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def framework(self) -> str:
@@ -112,15 +112,6 @@ class EngineCall:
         name = self.program.partition(".")[2] if self.program.startswith("dynamo.") else self.program.partition(".")[0]
         name = {"tensorrt_llm": keys.TRTLLM}.get(name, name)
         return name if name in keys.BACKENDS else ""
-
-
-@dataclass(frozen=True)
-class Word:
-    """A word of a shell script; ``operator`` marks an unquoted operator, ``open`` names what could not be expanded."""
-
-    text: str
-    operator: bool = False
-    open: tuple[str, ...] = ()
 
 
 def engine_calls(
@@ -133,10 +124,13 @@ def engine_calls(
     """
     words, shell = _words(command, args, env)
     calls: list[EngineCall] = []
-    for segment in _segments(words) if shell else [words]:
+    script_env = ScriptEnv()
+    for segment in segments(words) if shell else [words]:
         call = _call(segment)
         if call is not None:
-            calls.append(call)
+            calls.append(replace(call, env=script_env.of(segment)))
+        elif shell:
+            script_env.read(segment)
     if not calls and not shell and any(word.text.startswith("--") for word in words):
         start = next(number for number, word in enumerate(words) if word.text.startswith("--"))
         calls.append(_flags(" ".join(word.text for word in words[:start]), words[start:]))
@@ -269,150 +263,6 @@ def _kubernetes_expand(text: str, env: Mapping[str, str]) -> tuple[str, tuple[st
     return re.sub(r"\$?\$\(([A-Za-z_][\w.-]*)\)", value, text), tuple(unknown)
 
 
-def shell_words(script: str, env: Mapping[str, str]) -> Iterator[Word]:
-    """Take a script apart into words and operators; variables are filled in from ``env`` and earlier assignments."""
-    known = {name: value for name, value in env.items() if not value.startswith("<")}
-    scanner = _Scanner(script, known)
-    while (word := scanner.next()) is not None:
-        yield word
-
-
-class _Scanner:
-    """Walks over a script once."""
-
-    def __init__(self, script: str, known: dict[str, str]) -> None:
-        self.text = script
-        self.at = 0
-        self.known = known
-        self.first = True
-        self.ready: list[Word] = []
-
-    def next(self) -> Word | None:
-        if self.ready:
-            return self.ready.pop(0)
-        self._skip()
-        if self.at >= len(self.text):
-            return None
-        for operator in _OPERATORS:
-            if self.text.startswith(operator, self.at):
-                self.at += len(operator)
-                self.first = True
-                return Word(operator, operator=True)
-        word = self._word()
-        name, equals, value = word.text.partition("=")
-        if self.first and equals and _ASSIGNMENT.match(word.text) and not word.open:
-            self.known[name] = value
-        elif word.text not in ("export", "exec"):
-            self.first = False
-        return word
-
-    def _skip(self) -> None:
-        while self.at < len(self.text):
-            if self.text.startswith("\\\n", self.at):
-                self.at += 2
-            elif self.text[self.at] in " \t\r":
-                self.at += 1
-            elif self.text[self.at] == "#":
-                end = self.text.find("\n", self.at)
-                self.at = len(self.text) if end < 0 else end
-            else:
-                return
-
-    def _word(self) -> Word:
-        parts: list[str] = []
-        unknown: list[str] = []
-        bare_expansion = False
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            if char in " \t\r\n;|&()":
-                break
-            if char == "'":
-                end = self.text.find("'", self.at + 1)
-                end = len(self.text) if end < 0 else end
-                parts.append(self.text[self.at + 1 : end])
-                self.at = end + 1
-            elif char == '"':
-                self._double(parts, unknown)
-            elif char == "\\":
-                if not self.text.startswith("\\\n", self.at):
-                    parts.append(self.text[self.at + 1 : self.at + 2])
-                self.at += 2
-            elif char in "$`":
-                before, known = len(parts), len(unknown)
-                self._dollar(parts, unknown)
-                filled = parts[before:] if len(unknown) == known else []
-                bare_expansion = bare_expansion or any(" " in part for part in filled)
-            else:
-                parts.append(char)
-                self.at += 1
-        text = "".join(parts)
-        if bare_expansion:
-            # An unquoted variable with spaces in its value becomes several words.
-            split = text.split() or [""]
-            self.ready = [Word(part, open=tuple(unknown)) for part in split[1:]]
-            text = split[0]
-        return Word(text, open=tuple(unknown))
-
-    def _double(self, parts: list[str], unknown: list[str]) -> None:
-        self.at += 1
-        while self.at < len(self.text) and self.text[self.at] != '"':
-            char = self.text[self.at]
-            if char == "\\" and self.text[self.at + 1 : self.at + 2] in ('"', "\\", "$", "`", "\n"):
-                parts.append(self.text[self.at + 1].replace("\n", ""))
-                self.at += 2
-            elif char in "$`":
-                self._dollar(parts, unknown)
-            else:
-                parts.append(char)
-                self.at += 1
-        self.at += 1
-
-    def _dollar(self, parts: list[str], unknown: list[str]) -> None:
-        match = _VARIABLE.match(self.text, self.at)
-        if match:
-            name = match[1] or match[2]
-            value = self.known.get(name)
-            if value is None and match[3] is not None and name not in self.known:
-                value = match[3]
-            if value is None:
-                unknown.append(name)
-            parts.append(match[0] if value is None else value)
-            self.at = match.end()
-            return
-        if self.text[self.at] == "`" or self.text.startswith("$(", self.at):
-            end = self._closing()
-            unknown.append("a command's output")
-            parts.append(self.text[self.at : end])
-            self.at = end
-            return
-        parts.append(self.text[self.at])
-        self.at += 1
-
-    def _closing(self) -> int:
-        if self.text[self.at] == "`":
-            end = self.text.find("`", self.at + 1)
-            return len(self.text) if end < 0 else end + 1
-        depth = 0
-        for place in range(self.at + 1, len(self.text)):
-            depth += {"(": 1, ")": -1}.get(self.text[place], 0)
-            if depth == 0:
-                return place + 1
-        return len(self.text)
-
-
-def _segments(words: Sequence[Word]) -> Iterator[list[Word]]:
-    segment: list[Word] = []
-    for word in words:
-        if word.operator:
-            if segment:
-                yield segment
-            segment = []
-        else:
-            segment.append(word)
-    if segment:
-        yield segment
-
-
 def _call(words: Sequence[Word]) -> EngineCall | None:
     for number, word in enumerate(words):
         match = _PROGRAM.fullmatch(word.text)
@@ -498,9 +348,10 @@ def _set_flag(flags: dict[str, str], name: str, values: list[str]) -> None:
 
 
 def _with_environment(call: EngineCall, env: Mapping[str, str]) -> EngineCall:
+    env = {**env, **call.env}
     more = {
         flag: canonical_value(flag, env[name])
         for name, flag in ENV_FLAGS.items()
         if name in env and not env[name].startswith("<") and flag not in call.flags
     }
-    return EngineCall(call.program, {**more, **call.flags}, call.unknown) if more else call
+    return replace(call, flags={**more, **call.flags}) if more else call

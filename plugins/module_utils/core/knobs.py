@@ -36,6 +36,8 @@ REPLICAS, NODES, GPUS, IMAGE, ROLE, FRAMEWORK = "replicas", "nodes", "gpus", "im
 SHARED_MEMORY, COMMAND = "shared_memory", "command"
 MODE, PRECISION, MODEL = "mode", "precision", "model"
 FLAG, ENV, SIDECAR, RESOURCE = "--", "env.", "sidecar.", "resources."
+#: How the place of a variable ends that the main container's script sets itself.
+IN_SCRIPT = " of its script"
 WITHOUT_LIMIT = " without a limit"
 #: A file from a ConfigMap of the manifest that is not read as an engine's settings; its value is a fingerprint.
 FILE = "file."
@@ -179,6 +181,8 @@ def _engine_knobs(component: ComponentView, found: dict[str, Knob], files: dict[
             found[COMMAND] = Knob(call.program, f"{component.path}: command and args")
         if call.framework:
             found.setdefault(FRAMEWORK, Knob(call.framework, f"{call.program} of component {component.name}"))
+        for name, value in call.env.items():
+            found[ENV + name] = Knob(hidden(name, value), f"{component.path}: env {name}{IN_SCRIPT}")
         for name, knob in _call_knobs(call, component.name, files, unread).items():
             found[FLAG + name + suffix] = knob
         unread.extend(text for text in call.unknown if not text.startswith("--") or text.startswith(_OVERRIDDEN))

@@ -30,6 +30,7 @@ from .knobs import (
     FRAMEWORK,
     GPUS,
     IMAGE,
+    IN_SCRIPT,
     MODE,
     MODEL,
     NODES,
@@ -326,7 +327,7 @@ def _same_everywhere(before: DgdKnobs, after: DgdKnobs) -> bool:
             return False
         ours = {name: knob.value for name, knob in one.knobs.items() if name in names or name.startswith(starts)}
         theirs = {name: knob.value for name, knob in other.knobs.items() if name in names or name.startswith(starts)}
-        if ours != theirs:
+        if ours != theirs or ((one.unread or other.unread) and launch_text(one) != launch_text(other)):
             return False
     return True
 
@@ -335,7 +336,12 @@ def _matching(pin: Pin, knobs: Mapping[str, Knob]) -> list[str]:
     if not pin.prefix:
         return [name for name in knobs if _is_meant(pin.knob, name)]
     more = {RESOURCE: (GPUS,), FLAG: (COMMAND, FILE)}.get(pin.knob, ())
-    return [name for name in knobs if name.startswith((pin.knob, *more))]
+    # A variable that a script sets stands among the arguments.
+    return [
+        name
+        for name, knob in knobs.items()
+        if name.startswith((pin.knob, *more)) or (pin.knob == FLAG and knob.where.endswith(IN_SCRIPT))
+    ]
 
 
 def _is_meant(wanted: str, name: str) -> bool:
@@ -412,7 +418,13 @@ def _same_text(one: ComponentKnobs, other: ComponentKnobs) -> bool:
             if name in (IMAGE, COMMAND) or name.startswith((FLAG, ENV, FILE))
         }
 
-    return relevant(one) == relevant(other)
+    return relevant(one) == relevant(other) and launch_text(one) == launch_text(other)
+
+
+def launch_text(item: ComponentKnobs) -> tuple[object, object]:
+    """Return the main container's command and arguments as they stand, for what cannot be read further."""
+    _unused, main = pod_and_main(item.data)
+    return main.get("command"), main.get("args")
 
 
 def _compared(component: str, name: str, one: Knob | None, other: Knob | None) -> _Compared:

@@ -126,6 +126,55 @@ def test_what_a_form_hides(pin: str, before: DgdView, after: DgdView, wanted: st
     assert outcome(pin, before, after) == wanted
 
 
+@pytest.mark.parametrize(
+    ("script", "pin", "wanted"),
+    [
+        ('A=(--tp {}); python3 -m dynamo.vllm "${{A[@]}}"', "tp", "unknown"),
+        ("python3 -m dynamo.vllm ${{A%{}}}", "D.tp", "unknown"),
+        ("cat <<EOF >/tmp/x\nmax_num_seqs: {}\nEOF\npython3 -m dynamo.vllm --config /tmp/x", "max_num_seqs", "unknown"),
+        ("A='--x 1'; A+=' --tp {}'; python3 -m dynamo.vllm $A", "tp", "fail"),
+        ("eval 'python3 -m dynamo.vllm --tp {}'", "D.tp", "unknown"),
+        ("VLLM_X={} python3 -m dynamo.vllm", "VLLM_X", "fail"),
+        ("VLLM_X={} exec python3 -m dynamo.vllm", "D.args", "fail"),
+        ("export VLLM_X={}\npython3 -m dynamo.vllm", "D.env.VLLM_X", "fail"),
+        ("export VLLM_X; VLLM_X={}; python3 -m dynamo.vllm", "D.args", "fail"),
+        ("VLLM_X={}; export VLLM_X; python3 -m dynamo.vllm", "D.args", "fail"),
+        ("if true; then export VLLM_X={}; fi; python3 -m dynamo.vllm", "D.env", "fail"),
+        ("env VLLM_X={} python3 -m dynamo.vllm", "D.env", "fail"),
+        ("python3 -m dynamo.vllm --tp {} >/log 2>&1", "tp", "fail"),
+    ],
+)
+def test_what_a_script_does(script: str, pin: str, wanted: str) -> None:
+    one, other = shell(script.format(4)), shell(script.format(8))
+    assert outcome(pin, one, other) == wanted
+    assert outcome(pin, one, one) == "pass"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "python3 -m dynamo.vllm --tp 4 2>&1 | tee log",
+        "python3 -m dynamo.vllm --tp 4 > /log 2>&1",
+        "exec >>/log 2>&1; python3 -m dynamo.vllm &>/dev/null --tp 4 </dev/null",
+        "cat <<-EOF\n\tpython3 -m dynamo.vllm --tp 8\n\tEOF\npython3 -m dynamo.vllm --tp 4",
+    ],
+)
+def test_redirections_are_no_arguments(script: str) -> None:
+    assert outcome("D.args", TP4, shell(script)) == "pass"
+
+
+def test_a_variable_of_a_script_is_one_of_the_container() -> None:
+    plain = dgd({"command": list(VLLM), "env": [{"name": "VLLM_X", "value": "1"}]})
+    script = shell("export VLLM_X=1; python3 -m dynamo.vllm")
+    assert outcome("VLLM_X", plain, script) == outcome("D.args", plain, script) == "pass"
+    pod = {
+        "metadata": {"name": "p", "labels": {"nvidia.com/dynamo-component": "D"}},
+        "spec": {"containers": [{"name": "main", "command": ["sh", "-c", "export VLLM_X=1; python3 -m dynamo.vllm"]}]},
+    }
+    (proof,) = prove(run(), script, [pod])
+    assert (proof.knob, proof.proven) == ("env.VLLM_X", True)
+
+
 def test_an_open_override_may_set_anything() -> None:
     script = 'python3 -m dynamo.trtllm --max-batch-size 8 --override-engine-args "{\\"max_batch_size\\": $M}"'
     assert outcome("max_batch_size", trt("--max-batch-size=8"), shell(script)) == "unknown"
