@@ -28,6 +28,7 @@ from .engineargs import (
     settings_flags,
 )
 from .errors import InputError
+from .image_reference import ImageNameError, parse_image
 from .precision import precision_of, precision_of_component
 from .quantity import canonical
 
@@ -305,10 +306,24 @@ def changes(before: DgdKnobs, after: DgdKnobs) -> tuple[KnobChange, ...]:
     return tuple(found)
 
 
+def same_value(name: str, one: str, other: str) -> bool:
+    """Whether two values of a knob mean the same; ``a:1`` and ``docker.io/library/a:1`` are one image."""
+    if one == other:
+        return True
+    if name not in (IMAGE, SIDECAR + IMAGE) or not (one and other):
+        return False
+    try:
+        images = [parse_image(text) for text in (one, other)]
+        names = {(item.name, item.tag or ("" if item.digest else "latest"), item.digest) for item in images}
+        return len(names) == 1
+    except ImageNameError:
+        return False
+
+
 def _differing(component: str, one: Mapping[str, Knob], other: Mapping[str, Knob]) -> Iterable[KnobChange]:
     for name in dict.fromkeys((*one, *other)):
         before, after = one.get(name), other.get(name)
-        if (before.value if before else "") != (after.value if after else ""):
+        if not same_value(name, before.value if before else "", after.value if after else ""):
             where = after.where if after is not None else before.where if before is not None else ""
             yield KnobChange(component, name, before.value if before else "", after.value if after else "", where)
 

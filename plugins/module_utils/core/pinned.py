@@ -46,6 +46,7 @@ from .knobs import (
     flag_knob,
     knobs_of,
     pairs,
+    same_value,
 )
 
 CHECK = "pinned_knobs"
@@ -431,7 +432,7 @@ def _compared(component: str, name: str, one: Knob | None, other: Knob | None) -
     before, after = one.value if one else "", other.value if other else ""
     label = f"{component}: {_shown(name)}"
     unknown = (one.unknown if one else "") or (other.unknown if other else "")
-    if before == after:
+    if same_value(name, before, after):
         # Equal texts with the same open variable are the same as long as the variable is; that is compared apart.
         return _Compared(True, f"{label} {before}")
     if unknown:

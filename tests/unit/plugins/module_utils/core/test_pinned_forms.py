@@ -180,6 +180,24 @@ def test_an_open_override_may_set_anything() -> None:
     assert outcome("max_batch_size", trt("--max-batch-size=8"), shell(script)) == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("other", "wanted"),
+    [
+        ("docker.io/library/runtime:1", "pass"),
+        ("docker.io/runtime:1", "pass"),
+        ("runtime:2", "fail"),
+        ("quay.io/runtime:1", "fail"),
+        ("runtime:1@sha256:" + "0" * 64, "fail"),
+        ("", "fail"),
+        ("not an image", "fail"),
+    ],
+)
+def test_one_image_has_several_names(other: str, wanted: str) -> None:
+    assert outcome("image", dgd({"image": "runtime:1"}), dgd({"image": other})) == wanted
+    assert outcome("D.image", dgd({"image": other}), dgd({"image": other}, beta=True)) == "pass"
+    assert outcome("D.image", dgd({"image": "runtime"}), dgd({"image": "runtime:latest"})) == "pass"
+
+
 # -- amounts and other fields ------------------------------------------------------------------------------------------
 
 
