@@ -117,7 +117,7 @@ def without_secrets(answer: HttpAnswer, headers: Mapping[str, str]) -> HttpAnswe
     """Return the answer without the request's credentials, which a server may repeat in an error or a redirection."""
     body, error, known = answer.body, answer.error, dict(answer.headers)
     for secret in secret_values(headers):
-        for spelt in {secret, json.dumps(secret)[1:-1]}:
+        for spelt in (secret, json.dumps(secret)[1:-1]):
             body = body.replace(spelt.encode("utf-8", "replace"), _HIDDEN.encode())
             error = error.replace(spelt, _HIDDEN)
             known = {name: value.replace(spelt, _HIDDEN) for name, value in known.items()}
