@@ -62,7 +62,8 @@ PINNED_UNKNOWN = Reason(
     "pinned_unknown",
     CHECK,
     "Whether a pinned knob was changed cannot be told from the manifests.",
-    "Write the pin as a knob's name or a manifest path, and the knob as a plain flag or field in both manifests.",
+    "Write the pin as a knob's name or a manifest path, and the knob as a plain flag or field in both manifests; or"
+    " look at both and accept this reason code (dynamo_accepted, preflight_accepted).",
 )
 REASONS: tuple[Reason, ...] = (PINNED_KEPT, PINNED_CHANGED, PINNED_UNKNOWN)
 

@@ -18,6 +18,7 @@ from .findings import Finding, Outcome, Reason, by_severity, worst
 from .fit.judge import judge_fit
 from .fit.report import FitReport, FitRequest
 from .manifest import choose_dgd, documents_of
+from .pinned import PINNED_UNKNOWN
 from .preflight import LIMITATION, PreflightRequest, judge_preflight
 from .pull_request import manifest_uses, pod_uses, snapshot_request
 from .pull_secrets import MatchReport, match_pull_secrets
@@ -31,6 +32,8 @@ NOT_EXPANDED = Reason(
     "Mend what the DGD is refused for; then its pods can be placed.",
 )
 REASONS: tuple[Reason, ...] = (NOT_EXPANDED,)
+#: What must be verified before anything is changed: not known stops as well, unless a person accepts it.
+_MUST_BE_KNOWN = frozenset({PINNED_UNKNOWN.code})
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class PlanRequest:
 
     ``namespace`` is the snapshot's where it is empty; ``config`` are the operator's settings by option name;
     ``retiring`` and ``run_dgds`` as in :class:`FitRequest`. ``findings`` are known already. Findings whose code is
-    in ``accepted`` warn instead of stopping; ``unknown`` says whether an unknown stops.
+    in ``accepted`` warn instead of stopping; ``unknown`` says whether an unknown stops (that of a pinned knob does).
     """
 
     definitions: tuple[K8sObject, ...]
@@ -125,8 +128,14 @@ def make_plan(request: PlanRequest, *, clock: Callable[[], float], time_limit: f
     )
     told = by_severity(_accepted(finding, request.accepted) for finding in judged.findings)
     outcome = worst(told)
-    stops = {"fail", "unknown"} if request.unknown == "fail" else {"fail"}
-    return PlanReport(namespace, outcome, outcome not in stops, told, rendered, fit, pulls)
+    ok = not any(_stops(finding, request.unknown) for finding in told)
+    return PlanReport(namespace, outcome, ok, told, rendered, fit, pulls)
+
+
+def _stops(finding: Finding, unknown: str) -> bool:
+    if finding.outcome == "unknown":
+        return unknown == "fail" or finding.reason_code in _MUST_BE_KNOWN
+    return finding.outcome == "fail"
 
 
 def _fit_request(request: PlanRequest, rendered: RenderReport, namespace: str) -> FitRequest:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.errors import InputError
+from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.pinned import PINNED_UNKNOWN
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.plan import PlanReport, PlanRequest, make_plan
 from ansible_collections.inference_ops.dynamo.plugins.module_utils.core.snapshot import Snapshot
 
@@ -117,6 +118,12 @@ def test_pods_of_a_refused_deployment_are_unknown_and_not_enough() -> None:
     assert report.fit is None
     assert (report.verdict, report.ok) == ("unknown", False)
     assert "plan_not_expanded" in codes(report, "unknown")
+
+
+def test_a_pin_that_cannot_be_compared_stops_until_a_person_accepts_it() -> None:
+    pin = PINNED_UNKNOWN.finding("unknown", "Knob/replicas", "cannot be told")
+    assert not plan([graph()], findings=(pin,)).ok
+    assert plan([graph()], findings=(pin,), accepted=frozenset({PINNED_UNKNOWN.code})).ok
 
 
 @pytest.mark.parametrize(("unknown", "ok"), [("warn", True), ("fail", False)])
