@@ -297,9 +297,18 @@ def test_a_required_kind_that_is_not_heard_of_at_the_start_ends_it() -> None:
         watches.start(0.05)
     watches.stop()
     silent = ScriptedKube([], [])
-    silent.list_all = lambda *_args, **_more: threading.Event().wait(30)  # type: ignore[assignment, method-assign]
+    gate = threading.Event()
+
+    def never(*_args: Any, **_more: Any) -> ListResult:
+        gate.wait(30)
+        raise REFUSED
+
+    silent.list_all = never  # type: ignore[method-assign]  # a server that does not answer
+    watches = WatchSet(silent, (PODS,))  # type: ignore[arg-type]  # the double has what is used
     with pytest.raises(Unreachable, match="no answer within 0 s"):
-        WatchSet(silent, (PODS,)).start(0.05)  # type: ignore[arg-type]  # the double has what is used
+        watches.start(0.05)
+    watches.stop()
+    gate.set()
 
 
 def test_a_single_look_gives_a_silent_server_up_soon_and_lets_a_slow_one_answer() -> None:
