@@ -7,9 +7,9 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The options of ``module_utils.render_filters``, but for the release."""
+    """The options of ``module_utils.render_filters``, but for the release; ``DGD`` are those that name the DGD."""
 
-    DOCUMENTATION = r"""
+    DGD = r"""
 options:
   _input:
     description: The DGD as data, or a list of objects that holds it.
@@ -18,6 +18,10 @@ options:
   name:
     description: The DGD to take, where there are several.
     type: str
+"""
+
+    DOCUMENTATION = r"""
+options:
   namespace:
     description: The namespace that the DGD goes to. Must agree with the manifest's own.
     type: str

@@ -12,14 +12,8 @@ version_added: 0.1.0
 description:
   - Returns the components of a C(DynamoGraphDeployment) (DGD) of either API version, as the manifest has them.
     Nothing is rendered; for the pods see P(inference_ops.dynamo.dgd_pods#filter).
-options:
-  _input:
-    description: The DGD as data, or a list of objects that holds it.
-    type: raw
-    required: true
-  name:
-    description: The DGD to take, where there are several.
-    type: str
+extends_documentation_fragment:
+  - inference_ops.dynamo._render_filter.dgd
 author:
   - Inference Ops contributors (@inference-ops)
 seealso:

@@ -19,6 +19,7 @@ options:
     type: str
     default: auto
 extends_documentation_fragment:
+  - inference_ops.dynamo._render_filter.dgd
   - inference_ops.dynamo._render_filter
 author:
   - Inference Ops contributors (@inference-ops)

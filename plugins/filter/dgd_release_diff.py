@@ -24,6 +24,7 @@ options:
     type: str
     required: true
 extends_documentation_fragment:
+  - inference_ops.dynamo._render_filter.dgd
   - inference_ops.dynamo._render_filter
 author:
   - Inference Ops contributors (@inference-ops)

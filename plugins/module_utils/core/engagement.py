@@ -225,8 +225,7 @@ def _in_container(name: str, wanted: str, container: ContainerView) -> tuple[boo
         return (wanted in text) or None, f"{where} runs {wanted}"
     flag = name[len(FLAG) :].partition(" ")[0]
     values = [call.flags[flag] for call in calls if flag in call.flags]
-    heads = tuple(f"--{head}{end}" for head in (flag, flag.partition(".")[0]) for end in ":=")
-    if any(text.startswith(heads) for call in calls for text in call.unknown):
+    if any(call.open_parts(flag) for call in calls):
         return None, ""
     if not values:
         return (not wanted) if calls else None, f"{where} has no --{flag}"

@@ -113,6 +113,11 @@ class EngineCall:
         name = {"tensorrt_llm": keys.TRTLLM}.get(name, name)
         return name if name in keys.BACKENDS else ""
 
+    def open_parts(self, flag: str) -> list[str]:
+        """Return what of a flag, or of the mapping it stands in, could not be read."""
+        starts = tuple(f"--{head}{end}" for head in (flag, flag.partition(".")[0]) for end in ":=")
+        return [text for text in self.unknown if text.startswith(starts)]
+
 
 def engine_calls(
     command: Sequence[str], args: Sequence[str], env: Mapping[str, str], *, env_flags: bool = True

@@ -209,11 +209,8 @@ def _call_knobs(call: EngineCall, component: str, files: dict[str, ConfigFile], 
     """Return the knobs of one call, those in files of the manifest included; such a file is taken from ``files``."""
     made: dict[str, Knob] = {}
     for name, value in call.flags.items():
-        heads = {name, name.partition(".")[0]}
-        open_parts = [
-            text for text in call.unknown if text.startswith(tuple(f"--{head}{end}" for head in heads for end in ":="))
-        ]
-        made[name] = Knob(hidden_flag(name, value), f"--{name} of component {component}", "; ".join(open_parts))
+        place = f"--{name} of component {component}"
+        made[name] = Knob(hidden_flag(name, value), place, "; ".join(call.open_parts(name)))
     for name in call.flags:
         if name == OVERRIDE_FLAG:
             unread.append(f"--{name} is not plain JSON")

@@ -271,19 +271,20 @@ def _component(
     ready = sum(1 for pod in current if verdicts[name_of(pod)].category == "ready")
     updating = len({str(labels_of(pod).get(keys.LABEL_WORKER_HASH) or "") for pod in pods}) > 1
     updating = updating or any(state.superseded(pod) for pod in pods)
-    repeated = _repeated_losses(current, verdicts, state.now)
+    lost = [pod for pod in current if verdicts[name_of(pod)].category in LOST]
+    recent = [name_of(pod) for pod in lost if state.now - _last_change(pod) < RECENT]
+    # Pods that are taken away again and again are not over because the newest ones are ready just now.
+    repeated = len(lost) > 1 and bool(recent)
     if ready >= spec.pods and not repeated:
         # What else lies about (evicted pods that were replaced, the old generation) is no trouble any more.
         return ComponentView(spec.name, spec.pods, ready, "ready", "", len(pods), updating), []
     found = [(name_of(pod), verdicts[name_of(pod)]) for pod in current if verdicts[name_of(pod)].category != "ready"]
-    kept = [(name, verdict) for name, verdict in found if verdict.category not in LOST]
-    if len(current) - len(found) + len(kept) < spec.pods:
+    if len(current) - len(lost) < spec.pods:
         found += [("", verdict) for verdict in refusals]
     elif not repeated:
         # Each that was lost has its successor, which is waited for; only a loss of just now is still to be told.
-        lost = [pod for pod in current if verdicts[name_of(pod)].category in LOST]
-        recent = [name_of(pod) for pod in lost if state.now - _last_change(pod) < RECENT]
-        found = kept + [(name, replace(verdicts[name], way="wait")) for name in recent]
+        found = [(name, verdict) for name, verdict in found if verdict.category not in LOST]
+        found += [(name, replace(verdicts[name], way="wait")) for name in recent]
     if stuck is not None and all(verdict.category in ("model_loading", "unknown") for _name, verdict in found):
         found.append(("", stuck))
     if not found and not of_the_graph:
@@ -292,12 +293,6 @@ def _component(
     if telling is None:  # one of the two lists has an entry
         return ComponentView(spec.name, spec.pods, ready, "unknown", "", len(pods), updating), found
     return ComponentView(spec.name, spec.pods, ready, telling.category, telling.message, len(pods), updating), found
-
-
-def _repeated_losses(pods: Sequence[K8sObject], verdicts: Mapping[str, Verdict], now: float) -> bool:
-    """Pods that are taken away again and again are not over because the newest ones are ready just now."""
-    lost = [pod for pod in pods if verdicts[name_of(pod)].category in LOST]
-    return len(lost) > 1 and now - max(_last_change(pod) for pod in lost) < RECENT
 
 
 def _last_change(pod: K8sObject) -> float:
